@@ -1,0 +1,75 @@
+"""A compiled kernel that can be launched, made once for each kernel, argument types and device."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from . import compiler, native
+from .contract import CompiledKernel, Device, get_driver
+
+
+class Launcher:
+    """A kernel on a device.
+
+    ``run(*args, gx, gy, gz)`` launches the whole grid, on the CPU in this thread. ``spread(args, gx, gy, gz)`` may use
+    all cores. Pointers are addresses as ints. Both are reentrant.
+    """
+
+    __slots__ = ("kernel", "run", "spread")
+
+    def __init__(self, kernel: CompiledKernel, run: Callable[..., None], spread: Callable[..., None]) -> None:
+        self.kernel = kernel
+        self.run = run
+        self.spread = spread
+
+
+Key = tuple[Any, ...]
+_launchers: dict[Key, Launcher] = {}
+_being_made: dict[Key, threading.Lock] = {}
+_launch_cells: dict[str, native.Cell] = {}
+_stream_cells: dict[Device, native.Cell] = {}
+
+
+def get_launcher(
+    source: compiler.Source,
+    signature: tuple[tuple[str, str], ...],
+    constants: tuple[tuple[str, Any], ...],
+    device: Device,
+    aligned: bool = True,
+    options: tuple[tuple[str, Any], ...] = (),
+) -> Launcher:
+    """The launcher of a kernel on a device, compiled at the first call with these arguments."""
+    if device.backend == "cpu":
+        aligned = False  # alignment changes nothing there, and would compile everything twice
+    # Types beside the values: 1, 1.0 and True are equal, and make different kernels.
+    key = (source, signature, constants, tuple(type(v) for _, v in constants), device, aligned, options)
+    launcher = _launchers.get(key)
+    if launcher is None:
+        with _being_made.setdefault(key, threading.Lock()):
+            launcher = _launchers.get(key)
+            if launcher is None:
+                driver = get_driver(device.backend)
+                target = driver.target(device.index)
+                kernel = compiler.compile_kernel(source, signature, constants, target, aligned, options)
+                launcher = _launchers[key] = Launcher(kernel, *driver.bind(kernel, device.index))
+        _being_made.pop(key, None)
+    return launcher
+
+
+def launch_cell(backend: str) -> native.Cell:
+    """The number of launches of a backend so far, which native code adds to."""
+    return _launch_cells.setdefault(backend, native.Cell())
+
+
+def launch_count(backend: str | None = None) -> int:
+    """Launches of one backend, or of all."""
+    if backend is not None:
+        return launch_cell(backend).value
+    return sum(cell.value for cell in _launch_cells.values())
+
+
+def stream_cell(device: Device) -> native.Cell:
+    """The stream that launches on a device go to; native code reads it at each launch. 0 is the default stream."""
+    return _stream_cells.setdefault(device, native.Cell())
