@@ -1,0 +1,54 @@
+"""What every test shares: the device, the seed of random data, the Hypothesis profile."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import zlib
+
+import numpy
+import pytest
+from hypothesis import settings
+
+CI = bool(os.environ.get("CI"))
+
+# Kernels are compiled at first sight, so no example has a deadline. CI draws the same examples in every run.
+settings.register_profile("nbx", deadline=None, derandomize=CI, print_blob=True)
+settings.load_profile("nbx")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--device", help="the device the tests run on, cpu or cuda:0 (default: the default device)")
+
+
+def pytest_configure(config):
+    # Set here, before pytest-xdist starts its workers, so that all of them see one seed.
+    os.environ.setdefault("NBX_TEST_SEED", "0" if CI else str(secrets.randbits(32)))
+
+
+def pytest_report_header(config):
+    chosen = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("NBX_"))
+    return f"nbx_array: device {config.getoption('device') or 'default'}, {', '.join(chosen)}"
+
+
+@pytest.fixture(scope="session")
+def xp(request):
+    """The namespace under test, with the device of ``--device`` current."""
+    import nbx_array
+
+    chosen = request.config.getoption("device")
+    if chosen is not None:
+        nbx_array.set_device(chosen)
+    return nbx_array
+
+
+@pytest.fixture(scope="session")
+def device(xp):
+    """The device under test."""
+    return xp.empty(0).device
+
+
+@pytest.fixture
+def rng(request):
+    """Random numbers that depend on the test and on NBX_TEST_SEED (in the header) alone."""
+    return numpy.random.default_rng([int(os.environ["NBX_TEST_SEED"]), zlib.crc32(request.node.nodeid.encode())])
