@@ -6,7 +6,6 @@ Where the array API standard leaves room the answer is NumPy's on x86-64, so tha
 """
 import triton
 import triton.language as tl
-
 from nbx_array.kernels.source.core_math import constant, copysign, div, from_bits, negate, power_of_two, to_bits
 
 INF = tl.constexpr(float("inf"))
@@ -137,7 +136,7 @@ def integer_pow(x, y):
 
 @triton.jit
 def quotient(x, y):
-    """x / y of integers towards zero; 0 for a divisor 0; the least integer over -1 is itself. (Hardware traps on both.)"""
+    """x / y of integers towards zero; 0 for a divisor 0; the least integer over -1 is itself (both trap)."""
     if x.dtype.is_int_signed():
         masked = (y == 0) | (y == -1)
         return tl.where(masked, tl.where(y == 0, y, -x), x // tl.where(masked, 1, y).to(y.dtype))
@@ -192,7 +191,7 @@ def fmod(x, y):
 
 @triton.jit
 def floor_divide(x, y):
-    """The floor of x / y. For floats as NumPy: the exact remainder comes off first, so the quotient is nearly an integer."""
+    """The floor of x / y. For floats as NumPy: the exact remainder comes off first, leaving nearly an integer."""
     if x.dtype.is_floating():
         r = fmod(x, y)
         q = div(x - r, y)
@@ -210,7 +209,7 @@ def floor_divide(x, y):
 
 @triton.jit
 def remainder(x, y):
-    """The remainder with the divisor's sign. Integers: 0 for a divisor 0. Floats: exact; a zero has the divisor's sign."""
+    """The remainder with the divisor's sign. Integers: 0 for a divisor 0. Floats: exact, zero included."""
     if x.dtype.is_floating():
         r = fmod(x, y)
         signed = tl.where((y < 0) != (r < 0), r + y, r)
@@ -498,7 +497,7 @@ def float32_to_bfloat16(x):
 
 @triton.jit
 def integer_to_float64_sticky(x):
-    """An integer to a float64 that a second rounding takes where one would have gone: bits below 53 set the last bit."""
+    """An integer to a float64 for a second rounding to take where one would have gone: lost bits set the last bit."""
     if x.dtype.primitive_bitwidth == 64:
         negative = x < 0
         m = tl.where(negative, -x, x).to(tl.uint64, bitcast=True)
