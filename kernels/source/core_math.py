@@ -5,7 +5,7 @@ Rules that keep results equal on every backend, to be followed by whoever writes
 
 * a multiply-add is fused only where `tl.fma` says so; kernels are compiled with `enable_fp_fusion=False`;
 * `tl.fma` rounds a literal operand to float32 in Triton 3.6, so a constant reaches it through `constant(value, x)` or
-  `polynomial`; `x * literal`, `x + literal`, comparisons and `tl.where(c, x, literal)` take the type of x and are exact;
+  `polynomial`; in `x * literal`, `x + literal`, comparisons and `tl.where(c, x, literal)` it takes the type of x;
 * Triton 3.6 turns `-x` into `0 - x` and the literal -0.0 into 0.0: change signs with `negate` and `copysign`;
 * a value that may be NaN is compared so that NaN takes the branch that keeps it: `tl.where(x > a, a, x)`.
 """
@@ -87,20 +87,20 @@ def flip_sign(x, sign):
 
 
 @triton.jit
-def round_with_bits(x):
-    """x rounded to the nearest integer (ties to even), as a float and as an integer; |x| < 2^22 (float64: 2^51)."""
+def round_product(x, factor: tl.constexpr):
+    """x · factor rounded to the nearest integer, as a float and as an integer; below 2^22 (float64: 2^51) in size."""
     if x.dtype == tl.float32:
-        shifted = x + 12582912.0
+        shifted = tl.fma(x, constant(factor, x), constant(12582912.0, x))
         return shifted - 12582912.0, to_bits(shifted) - 0x4B400000
     else:
-        shifted = x + 6755399441055744.0
+        shifted = tl.fma(x, constant(factor, x), constant(6755399441055744.0, x))
         return shifted - 6755399441055744.0, to_bits(shifted) - 0x4338000000000000
 
 
 @triton.jit
 def power_of_two(n, like):
-    """2^n for an integer n that is the exponent of a normal number, -126 ≤ n ≤ 127 (float64: -1022 ≤ n ≤ 1023); one more
-    gives infinity."""
+    """2^n for an integer n that is the exponent of a normal number, -126 ≤ n ≤ 127 (float64: -1022 ≤ n ≤ 1023); infinity
+    for the next."""
     if like.dtype == tl.float32:
         return from_bits((n + 127) << 23)
     else:
@@ -156,8 +156,8 @@ def two_prod(a, b):
     return p, tl.fma(a, b, negate(p))
 
 
-# Pairs: an unevaluated sum (high, low) with |low| ≤ ulp(high)/2 carries twice the precision (relative error a few 2^-47;
-# float64: 2^-105). Where a pair is infinite or NaN, its high part says so and its low part is meaningless.
+# Pairs: an unevaluated sum (high, low) with |low| ≤ ulp(high)/2 carries twice the precision (relative error of a few
+# 2^-47; float64: 2^-105). Where a pair is infinite or NaN, its high part says so and its low part is meaningless.
 
 
 @triton.jit
