@@ -9,6 +9,7 @@ Rules that keep results equal on every backend, to be followed by whoever writes
 * Triton 3.6 turns `-x` into `0 - x` and the literal -0.0 into 0.0: change signs with `negate` and `copysign`;
 * a value that may be NaN is compared so that NaN takes the branch that keeps it: `tl.where(x > a, a, x)`.
 """
+
 import triton
 import triton.language as tl
 
@@ -99,8 +100,7 @@ def round_product(x, factor: tl.constexpr):
 
 @triton.jit
 def power_of_two(n, like):
-    """2^n for an integer n that is the exponent of a normal number, -126 ≤ n ≤ 127 (float64: -1022 ≤ n ≤ 1023); infinity
-    for the next."""
+    """2^n for the exponent n of a normal number, -126 ≤ n ≤ 127 (float64: -1022 ≤ n ≤ 1023); infinity for the next."""
     if like.dtype == tl.float32:
         return from_bits((n + 127) << 23)
     else:

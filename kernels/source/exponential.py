@@ -3,9 +3,9 @@
 Polynomials are minimax in relative error, their coefficients rounded one after another from the lowest. Each function
 ends in one addition of a leading term that is exact, or nearly, and a correction at most a quarter as large.
 """
+
 import triton
 import triton.language as tl
-
 from nbx_array.kernels.source.core_math import (
     INFINITY,
     NAN,
