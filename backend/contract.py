@@ -47,6 +47,10 @@ class DriverUnavailable(RuntimeError):
     """The machine lacks a backend's library or device; the message says which."""
 
 
+class DeviceError(RuntimeError):
+    """A vendor's library reports a failure; the message names the device and what was being done."""
+
+
 def get_device(device: str | Device) -> Device:
     """The one ``Device`` object for ``"cpu"``, ``"cuda"`` (the first) or ``"cuda:1"``. Does not touch the device."""
     if isinstance(device, Device):

@@ -186,6 +186,7 @@ _PYTHON_FUNCTIONS = {
     "PyErr_Clear": "void ()",
     "PyErr_NoMemory": "ptr ()",
     "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
+    "PyObject_CallFunction": "ptr (ptr, ptr, ...)",
     "PyEval_SaveThread": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)",
     "Py_IncRef": "void (ptr)",

@@ -1,0 +1,125 @@
+"""Detection: which devices there are, which is current, why a backend is absent."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+from fake_cuda import FakeCuda, install
+from nbx_array.backend import contract, detect
+from nbx_array.backend.contract import DriverUnavailable, get_device
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    """No device chosen yet, no environment."""
+    monkeypatch.setattr(detect, "_default", None)
+    monkeypatch.setattr(detect, "_thread", threading.local())
+    monkeypatch.delenv("NBX_BACKEND", raising=False)
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    def refuse(library=None):
+        raise OSError("libcuda.so.1: no such file")
+
+    monkeypatch.setitem(contract._drivers, "cuda", None)
+    monkeypatch.setattr("nbx_array.backend.cuda.driver.CudaApi", refuse)
+
+
+@pytest.fixture
+def two_gpus(monkeypatch):
+    install(monkeypatch, FakeCuda(devices=2))
+
+
+def test_without_a_gpu_the_cpu_is_the_default(no_gpu):
+    assert detect.devices() == [get_device("cpu")]
+    assert detect.default_device() is get_device("cpu")
+    assert detect.reason_absent("cpu") is None
+    assert detect.reason_absent("cuda") == "no NVIDIA driver is installed (libcuda.so.1: no such file)"
+
+
+def test_a_gpu_comes_first(two_gpus):
+    assert [str(d) for d in detect.devices()] == ["cuda:0", "cuda:1", "cpu"]
+    assert detect.default_device() is get_device("cuda:0")
+    assert detect.reason_absent("cuda") is None
+
+
+@pytest.mark.parametrize("backend", ["hip", "metal"])
+def test_backends_that_are_not_built_say_so(backend, monkeypatch):
+    assert "no driver" in detect.reason_absent(backend)
+    with pytest.raises(DriverUnavailable, match=f"there is no device '{backend}:0': this version has no driver"):
+        detect.find_device(f"{backend}:0")
+    monkeypatch.setenv("NBX_BACKEND", backend)
+    with pytest.raises(DriverUnavailable, match=f"NBX_BACKEND.*{backend}: this version has no driver"):
+        detect.default_device()
+
+
+def test_the_environment_overrides(two_gpus, monkeypatch):
+    monkeypatch.setenv("NBX_BACKEND", "cpu")
+    assert detect.default_device() is get_device("cpu")
+    assert detect.devices() == [get_device("cpu")]
+
+
+@pytest.mark.parametrize("value", ["gpu", "CPU", "cuda:0"])
+def test_a_wrong_environment_raises(value, monkeypatch):
+    monkeypatch.setenv("NBX_BACKEND", value)
+    for call in (detect.default_device, detect.devices):
+        with pytest.raises(ValueError, match=f"NBX_BACKEND is '{value}'.*cuda, hip, metal, cpu"):
+            call()
+
+
+def test_an_absent_backend_in_the_environment_raises_with_the_reason(no_gpu, monkeypatch):
+    monkeypatch.setenv("NBX_BACKEND", "cuda")
+    with pytest.raises(DriverUnavailable, match="no NVIDIA driver"):
+        detect.default_device()
+    assert detect.devices() == []
+
+
+def test_the_current_device_belongs_to_the_thread(two_gpus):
+    seen = {}
+
+    def work():
+        seen["before"] = detect.default_device()
+        detect.set_device("cpu")
+        seen["after"] = detect.default_device()
+
+    detect.set_device("cuda:1")
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert detect.default_device() is get_device("cuda:1")
+    assert seen == {"before": get_device("cuda:0"), "after": get_device("cpu")}
+    detect.set_device(None)
+    assert detect.default_device() is get_device("cuda:0")
+
+
+@pytest.mark.parametrize(
+    ("device", "error", "text"),
+    [
+        ("cuda:2", ValueError, "the last one is cuda:1"),
+        ("cuda:x", ValueError, "cuda:x"),
+        ("cpu:1", ValueError, "cpu:1"),
+        ("tpu", ValueError, "tpu"),
+        ("hip", DriverUnavailable, "AMD"),
+        (0, TypeError, "int"),
+    ],
+)
+def test_a_device_that_is_not_there(two_gpus, device, error, text):
+    detect.set_device("cuda:1")
+    with pytest.raises(error, match=text):
+        detect.set_device(device)
+    assert detect.default_device() is get_device("cuda:1")
+
+
+def test_importing_touches_no_device():
+    program = """if True:
+        import ctypes
+        def refuse(*arguments, **keywords): raise SystemExit("a library was opened: %s" % (arguments,))
+        real, ctypes.CDLL.__init__ = ctypes.CDLL.__init__, refuse
+        import nbx_array, nbx_array.backend.detect, nbx_array.backend.cuda, nbx_array.backend.facts
+        """
+    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ | {"NBX_BACKEND": "nonsense"})
