@@ -1,0 +1,146 @@
+"""Signatures: what an expression is, apart from its data.
+
+A signature says which operations stand over which kinds of operand. It is interned, so that it hashes by identity and
+one dictionary look-up takes an operation from its operands' signatures to its own, and with that to its dtype and its
+compiled kernel (a node costs 0.3 µs, see benchmarks/NOTES.md). The data of an
+expression, pointers and scalars, lies flat beside it in the order of the signature's leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from nbx_array.backend.contract import Device, get_device
+from nbx_array.memory import Storage, allocator
+
+
+class Sig:
+    """An interned expression signature: a leaf, a scalar, or an operation over signatures.
+
+    Tables of successors start empty. What is not in a table takes the slow path, which decides and may fill it; so
+    limits, strided operands and unknown types cost the fast path nothing.
+    """
+
+    __slots__ = (
+        "aligned",  # every array operand's address is a multiple of 16 bytes (always so on the CPU, where it is no use)
+        "allocate",  # nbytes -> Storage on the device
+        "binary",  # name -> other operand's Sig, SAME or a Python type -> Sig
+        "compute",  # operations of the table: the dtype that operands are cast to
+        "costly",  # holds an operation worth storing rather than computing twice
+        "device",
+        "dtype",
+        "flat",  # launcher of the kernel for contiguous operands, once made
+        "general",  # some leaf has strides of its own: they lie in the expression's `geo`
+        "itemsize",
+        "kids",
+        "inner",  # flat leaves: the signature of a contiguous piece that starts anywhere, None where that depends
+        "launchers",  # launchers of every other form, by a key of that form
+        "leaf",  # the signature of this expression once realised
+        "leaves",  # number of array operands
+        "nodes",  # number of operations
+        "op",
+        "reflected",  # as binary, for a left operand that is no array
+        "scalars",  # number of scalar operands
+        "seen",  # how often a kernel was wanted for it
+        "successors",  # every other way on: a key of operation and operands -> Sig
+        "unary",  # name -> Sig
+    )
+
+    op: str
+    kids: tuple[Sig, ...]
+    dtype: np.dtype
+    device: Device
+    leaf: Sig
+    inner: Sig | None
+    allocate: Callable[[int], Storage]
+
+    def __init__(
+        self,
+        op: str,
+        kids: tuple[Sig, ...],
+        dtype: np.dtype,
+        device: Device,
+        *,
+        compute: np.dtype | None = None,
+        general: bool = False,
+        aligned: bool = True,
+        costly: bool = False,
+    ) -> None:
+        self.op = op
+        self.kids = kids
+        self.dtype = dtype
+        self.compute = compute
+        self.itemsize = dtype.itemsize
+        self.device = device
+        self.general = general
+        self.aligned = aligned and all(kid.aligned for kid in kids)
+        self.costly = costly or any(kid.costly for kid in kids)
+        self.nodes = sum(kid.nodes for kid in kids) + (op not in ("leaf", "scalar", "same"))
+        self.leaves = sum(kid.leaves for kid in kids) + (op == "leaf")
+        self.scalars = sum(kid.scalars for kid in kids) + (op == "scalar")
+        self.unary: dict[str, Sig] = {}
+        self.binary: dict[str, dict[object, Sig]] = {}
+        self.reflected: dict[str, dict[object, Sig]] = {}
+        self.successors: dict[object, Sig] = {}
+        self.flat = None
+        self.launchers: dict[object, object] = {}
+        self.seen = 0
+
+    def __repr__(self) -> str:
+        if self.op in ("leaf", "scalar"):
+            return f"{self.op}:{self.dtype}" + ("*" if self.general else "")
+        return f"{self.op}({', '.join(map(repr, self.kids))})" if self.kids else self.op
+
+
+SAME = Sig("same", (), np.dtype(np.bool_), get_device("cpu"))
+"""Stands for a second operand that is the first one, as in `x * x`: it brings no data of its own."""
+
+_LEAVES: dict[tuple[np.dtype, Device, bool, bool], Sig] = {}
+_SCALARS: dict[tuple[np.dtype, Device], Sig] = {}
+
+
+def leaf(dtype: np.dtype, device: Device, *, general: bool = False, aligned: bool = True) -> Sig:
+    """The signature of an array in memory; `general` if it is not C-contiguous."""
+    key = dtype, device, general, aligned
+    sig = _LEAVES.get(key)
+    if sig is None:
+        sig = _LEAVES.setdefault(key, Sig("leaf", (), dtype, device, general=general, aligned=aligned))
+        sig.leaf = sig if not general and aligned else leaf(dtype, device)
+        sig.inner = sig if not general and device.backend == "cpu" else None
+        sig.allocate = allocator(device)
+    return sig
+
+
+def scalar(dtype: np.dtype, device: Device) -> Sig:
+    """The signature of a scalar operand of the given dtype: a kernel argument, never compiled in.
+
+    By itself it is the expression of an array filled with one value.
+    """
+    key = dtype, device
+    sig = _SCALARS.get(key)
+    if sig is None:
+        sig = _SCALARS.setdefault(key, Sig("scalar", (), dtype, device))
+        sig.leaf = leaf(dtype, device)
+        sig.inner = None
+        sig.allocate = allocator(device)
+    return sig
+
+
+def operation(
+    op: str,
+    kids: tuple[Sig, ...],
+    compute: np.dtype | None,
+    dtype: np.dtype,
+    device: Device,
+    *,
+    general: bool,
+    costly: bool = False,
+) -> Sig:
+    """A new operation's signature. Callers intern it in a table of one of its operands."""
+    sig = Sig(op, kids, dtype, device, compute=compute, general=general, costly=costly)
+    sig.leaf = leaf(dtype, device)
+    sig.inner = None
+    sig.allocate = sig.leaf.allocate
+    return sig

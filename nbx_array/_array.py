@@ -1,0 +1,505 @@
+"""The array object of the standard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from nbx_array import _indexing, _journal
+from nbx_array._expression import Expression, apply, combine, defer, from_view, realize, scalar_arguments, write
+from nbx_array.backend.contract import Device, get_device
+from nbx_array.kernels.signature import SAME, scalar
+from nbx_array.kernels.types import type_row
+from nbx_array.memory import transfer
+from nbx_array.memory.view import View, basic_index, broadcast_strides, contiguous_strides
+
+_notes = _journal.notes
+_push = _notes.append  # replaced by `immediate` where deferring is off or unsafe
+
+
+def _note(note: ref[Any]) -> None:
+    defer(note())
+
+
+def defer_no_more() -> None:
+    """From now on look at each new expression before it is deferred: some memory is shared with other code, or
+    fusion is off."""
+    global _push
+    _push = _note  # type: ignore[assignment]
+
+
+def _binary(name: str) -> Callable[[Any, Any], Any]:
+    """An operator method. Its fast path is two dictionary look-ups; everything else is `_slow_binary`'s."""
+
+    def method(self: Array, other: Any, /) -> Any:
+        try:
+            if type(other) is Array:
+                if other is self:
+                    sig = self.sig.binary[name][SAME]
+                    args = self.args
+                    keep = self.keep
+                else:
+                    sig = self.sig.binary[name][other.sig]
+                    if self.shape != other.shape:
+                        return _slow_binary(name, self, other)
+                    args = self.args + other.args
+                    keep = self.keep + other.keep
+            else:
+                sig = self.sig.binary[name][type(other)]
+                args = (*self.args, other)
+                keep = self.keep
+        except KeyError:
+            return _slow_binary(name, self, other)
+        new = Array()
+        new.sig = sig
+        new.shape = self.shape
+        new.args = args
+        new.keep = keep
+        _push(ref(new))
+        if len(_notes) > 4096:
+            _journal.drain()
+        return new
+
+    return method
+
+
+def _reflected(name: str) -> Callable[[Any, Any], Any]:
+    def method(self: Array, other: Any, /) -> Any:
+        try:
+            sig = self.sig.reflected[name][type(other)]
+        except KeyError:
+            return _slow_binary(name, other, self) if _is_scalar(other) else NotImplemented
+        new = Array()
+        new.sig = sig
+        new.shape = self.shape
+        new.args = (other, *self.args)
+        new.keep = self.keep
+        _push(ref(new))
+        if len(_notes) > 4096:
+            _journal.drain()
+        return new
+
+    return method
+
+
+def _is_scalar(other: object) -> bool:
+    return isinstance(other, (bool, int, float, complex, np.generic))
+
+
+def _slow_binary(name: str, left: Any, right: Any) -> Any:
+    other = right if isinstance(left, Array) else left
+    if not isinstance(other, Array) and not _is_scalar(other):
+        if isinstance(other, np.ndarray):
+            raise TypeError(f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray")
+        return NotImplemented
+    if type(right) is int and left.sig.dtype.kind == "f":  # the table knows floats
+        return apply(Array, name, left, float(right)) if abs(right) < 2**53 else apply(Array, name, left, right)
+    return apply(Array, name, left, right)
+
+
+def unary(name: str, x: Any) -> Any:
+    """A function of one array: a look-up in the signature's table, or the slow path."""
+    if type(x) is Array:
+        sig = x.sig.unary.get(name)
+        if sig is not None and not sig.general:
+            new = Array()
+            new.sig = sig
+            new.shape = x.shape
+            new.args = x.args
+            new.keep = x.keep
+            _push(ref(new))
+            if len(_notes) > 4096:
+                _journal.drain()
+            return new
+    return apply(Array, name, x)
+
+
+def _unary(name: str) -> Callable[[Any], Any]:
+    def method(self: Array, /) -> Any:
+        return unary(name, self)
+
+    return method
+
+
+def _in_place(name: str) -> Callable[[Any, Any], Any]:
+    def method(self: Array, other: Any, /) -> Any:
+        result = getattr(self, f"__{name}__")(other)
+        if result is NotImplemented:
+            return result
+        return assign_in_place(self, result, name)
+
+    return method
+
+
+class Array(Expression):
+    """An n-dimensional array of the Python array API standard.
+
+    Arrays are made by the functions of the namespace (`nbx_array.asarray`, `zeros`, ...), never by calling this class.
+    An array is either in memory or a deferred element-wise expression; which of the two shows only in `explain` and
+    in the time that things take.
+    """
+
+    __slots__ = ()
+
+    # ------------------------------------------------------------------------------------------------- attributes
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Data type of the elements, a numpy.dtype."""
+        return self.sig.dtype
+
+    @property
+    def device(self) -> Device:
+        """The device whose memory holds the array, such as `cpu` or `cuda:0`."""
+        return self.sig.device
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.sig.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return prod(self.shape) * self.sig.itemsize
+
+    # -------------------------------------------------------------------------------------------------- operators
+
+    __add__ = _binary("add")
+    __sub__ = _binary("subtract")
+    __mul__ = _binary("multiply")
+    __truediv__ = _binary("divide")
+    __floordiv__ = _binary("floor_divide")
+    __mod__ = _binary("remainder")
+    __and__ = _binary("bitwise_and")
+    __or__ = _binary("bitwise_or")
+    __xor__ = _binary("bitwise_xor")
+    __lshift__ = _binary("bitwise_left_shift")
+    __rshift__ = _binary("bitwise_right_shift")
+    __lt__ = _binary("less")
+    __le__ = _binary("less_equal")
+    __gt__ = _binary("greater")
+    __ge__ = _binary("greater_equal")
+    __eq__ = _binary("equal")  # type: ignore[assignment]
+    __ne__ = _binary("not_equal")  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+    __radd__ = _reflected("add")
+    __rsub__ = _reflected("subtract")
+    __rmul__ = _reflected("multiply")
+    __rtruediv__ = _reflected("divide")
+    __rfloordiv__ = _reflected("floor_divide")
+    __rmod__ = _reflected("remainder")
+    __rand__ = _reflected("bitwise_and")
+    __ror__ = _reflected("bitwise_or")
+    __rxor__ = _reflected("bitwise_xor")
+    __rlshift__ = _reflected("bitwise_left_shift")
+    __rrshift__ = _reflected("bitwise_right_shift")
+
+    __iadd__ = _in_place("add")
+    __isub__ = _in_place("sub")
+    __imul__ = _in_place("mul")
+    __itruediv__ = _in_place("truediv")
+    __ifloordiv__ = _in_place("floordiv")
+    __imod__ = _in_place("mod")
+    __ipow__ = _in_place("pow")
+    __iand__ = _in_place("and")
+    __ior__ = _in_place("or")
+    __ixor__ = _in_place("xor")
+    __ilshift__ = _in_place("lshift")
+    __irshift__ = _in_place("rshift")
+
+    __neg__ = _unary("negative")
+    __pos__ = _unary("positive")
+    __abs__ = _unary("abs")
+    __invert__ = _unary("bitwise_invert")
+
+    def __pow__(self, other: Any, /) -> Any:
+        return power(self, other)
+
+    def __rpow__(self, other: Any, /) -> Any:
+        return power(other, self)
+
+    # --------------------------------------------------------------------------------------------------- indexing
+
+    def __getitem__(self, key: Any, /) -> Array:
+        """Elements or a view: basic indices give views, masks and integer arrays copies, integers alone a 0-d copy."""
+        if self.sig.op != "leaf":
+            realize(self)
+        sig = self.sig
+        if type(key) is slice and sig.inner is not None and self.shape:
+            start, stop = key.start, key.stop
+            shape = self.shape
+            if key.step is not None or type(start) is not int or type(stop) is not int or not 0 <= start <= stop <= shape[0]:
+                start, stop, step = key.indices(shape[0])
+                if step != 1:
+                    return index_basic(self, key)
+                stop = max(start, stop)
+            new = Array()
+            new.sig = sig.inner
+            new.keep = self.keep
+            if len(shape) == 1:
+                new.shape = (stop - start,)
+                new.args = (self.args[0] + start * sig.itemsize,)
+            else:
+                new.shape = (stop - start, *shape[1:])
+                new.args = (self.args[0] + start * sig.itemsize * prod(shape[1:]),)
+            return new
+        if _is_basic(key):
+            return index_basic(self, key)
+        return _indexing.get(self, key)
+
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        """Write elements; `value` is broadcast and cast to this array's dtype, as NumPy's assignment does."""
+        if self.sig.op != "leaf":
+            realize(self)
+        if type(key) is slice or _is_basic(key):
+            target = self[key] if type(key) is slice else view_basic(self, key)
+            if type(value) is Array and value.sig.dtype is target.sig.dtype and value.shape == target.shape:
+                write(target, value)
+            else:
+                write(target, as_value(value, target.shape, target.sig.dtype, target.sig.device, "setitem"))
+        else:
+            _indexing.set(self, key, value)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Array]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self, value: object) -> bool:
+        return bool(np.any(asnumpy(self == value)))
+
+    # ------------------------------------------------------------------------------------------------- conversions
+
+    def item(self) -> Any:
+        """The only element as a Python scalar; ValueError if there are more or none. Waits for the device."""
+        if self.size != 1:
+            raise ValueError(f"item: can only convert an array of size 1 to a Python scalar, got shape {self.shape}")
+        return asnumpy(self).item()
+
+    def tolist(self) -> Any:
+        """Nested lists of Python scalars. Waits for the device."""
+        return asnumpy(self).tolist()
+
+    def _scalar(self, to: str) -> Any:
+        if self.shape:
+            raise TypeError(f"only 0-dimensional arrays can be converted to {to}, got shape {self.shape}")
+        return asnumpy(self).item()
+
+    def __bool__(self) -> bool:
+        if self.shape:
+            raise ValueError(
+                f"the truth value of an array of shape {self.shape} is ambiguous; use nbx_array.any() or nbx_array.all()"
+            )
+        return bool(self._scalar("bool"))
+
+    def __int__(self) -> int:
+        if self.dtype.kind == "c":
+            raise TypeError("int() of a complex array; take its real part")
+        return int(self._scalar("int"))
+
+    def __float__(self) -> float:
+        if self.dtype.kind == "c":
+            raise TypeError("float() of a complex array; take its real part")
+        return float(self._scalar("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex"))
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu":
+            raise TypeError(f"only integer arrays can be used as an index, got dtype {self.dtype}")
+        return int(self._scalar("an index"))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """A NumPy array of the elements: a copy, unless `copy=False`, which the CPU alone can grant.
+
+        Memory shared this way is never again part of a deferred expression: NumPy may write to it at any time.
+        """
+        if copy is False:
+            if self.device.backend != "cpu":
+                raise ValueError(f"__array__: an array on {self.device} cannot be seen by NumPy without a copy")
+            if dtype is not None and np.dtype(dtype) != self.dtype:
+                raise ValueError(f"__array__: {self.dtype} cannot be seen as {np.dtype(dtype)} without a copy")
+            view = self.view()
+            share(view.storage)
+            return transfer.as_numpy(view)
+        host = asnumpy(self)
+        return host if dtype is None else host.astype(dtype, copy=False)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any(isinstance(x, np.ndarray) for x in inputs):
+            raise TypeError(f"{ufunc.__name__}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray")
+        return NotImplemented
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (asnumpy(self), str(self.device))
+
+    def __repr__(self) -> str:
+        text = np.array2string(asnumpy(self), separator=", ", prefix="Array(")
+        dtype = "" if self.dtype in _SHOWN_BY_VALUE else f", dtype={self.dtype}"
+        return f"Array({text}{dtype}, device={str(self.device)!r})"
+
+    def __str__(self) -> str:
+        return str(asnumpy(self))
+
+    def __format__(self, spec: str) -> str:
+        return format(self._scalar("a formatted number"), spec) if spec and not self.shape else str(self)
+
+
+_SHOWN_BY_VALUE = {np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.complex128)}
+
+
+def _unpickle(host: np.ndarray, device: str) -> Array:
+    return from_numpy(host, get_device(device))
+
+
+def from_numpy(host: np.ndarray, device: Device) -> Array:
+    """A copy of an ndarray on a device."""
+    type_row(host.dtype.newbyteorder("="))
+    storage = transfer.from_host(host, device)
+    dtype = host.dtype.newbyteorder("=")
+    return from_view(Array, View(storage, dtype, host.shape, contiguous_strides(host.shape), 0))
+
+
+def asnumpy(x: Array) -> np.ndarray:
+    """A NumPy array with a copy of the elements. Waits for the device."""
+    if x.sig.op != "leaf":
+        realize(x)
+    if x.sig.general and x.sig.device.backend != "cpu":
+        x = realize(copy(x))
+    return transfer.to_host(x.view())
+
+
+def share(storage: Any) -> None:
+    """Mark memory as open to other code, for good: what is pending over it runs now, and so does all that follows."""
+    storage.shared = True
+    for reader in _journal.take_readers(storage):
+        realize(reader)
+    defer_no_more()
+
+
+def copy(x: Array) -> Array:
+    """The deferred copy of an array."""
+    return combine(Array, "astype", None, x.sig.dtype, [x], x.sig.device)
+
+
+def cast(x: Array, dtype: np.dtype) -> Array:
+    """An array in another dtype, deferred; the array itself if it has the dtype already."""
+    return x if x.sig.dtype == dtype else combine(Array, "astype", None, dtype, [x], x.sig.device)
+
+
+def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype, device: Device, name: str) -> Array:
+    """The deferred array of one value."""
+    new = Array()
+    new.sig = scalar(dtype, device)
+    new.shape = shape
+    new.args = scalar_arguments(name, value, dtype)
+    new.keep = ()
+    return new
+
+
+def as_value(value: Any, shape: tuple[int, ...], dtype: np.dtype, device: Device, name: str) -> Array:
+    """Anything assignable as an expression of the given shape and dtype on the given device."""
+    if not isinstance(value, Array):
+        if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
+            if dtype.kind != "c" and isinstance(value, complex):
+                raise TypeError(f"{name}: {value!r} is complex and the array is {dtype}")
+            return filled(shape, value if dtype.kind in "fcb" else int(value), dtype, device, name)
+        host = np.asarray(value)
+        if isinstance(value, np.ndarray):
+            raise TypeError(f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray")
+        value = from_numpy(host, device)
+    if value.sig.device is not device:
+        raise ValueError(f"{name}: the value lies on {value.sig.device} and the array on {device}")
+    value = cast(value, dtype)
+    while len(value.shape) > len(shape) and value.shape[0] == 1:
+        value = index_basic(value, 0) if len(value.shape) > 1 else value[0]
+    if value.shape == shape:
+        return value
+    try:
+        return broadcast_to(value, shape)
+    except ValueError:
+        raise ValueError(f"{name}: could not broadcast input of shape {value.shape} into shape {shape}") from None
+
+
+def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
+    """A view with zero strides along the new and stretched dimensions; ValueError where the shapes do not fit."""
+    view = x.view()
+    return from_view(Array, view._replace(shape=shape, strides=broadcast_strides(view.shape, view.strides, shape)))
+
+
+def assign_in_place(target: Array, result: Array, name: str) -> Array:
+    """Give `target` the value of `result`, in its own memory if it has any: `+=` and the like."""
+    dtype = target.sig.dtype
+    if result.shape != target.shape:
+        raise ValueError(f"in-place {name}: the result's shape {result.shape} is not that of the array, {target.shape}")
+    if result.sig.dtype != dtype:
+        if not np.can_cast(result.sig.dtype, dtype, "same_kind"):
+            raise TypeError(f"in-place {name}: the result's dtype {result.sig.dtype} cannot be cast to that of the array, {dtype}")
+        result = cast(result, dtype)
+    if target.sig.op == "leaf":
+        write(target, result)
+    else:
+        sig, args, keep, geo = result.sig, result.args, result.keep, (result.geo if result.sig.general else None)
+        old = target.keep
+        target.sig, target.args, target.keep, target.geo = sig, args, keep, geo
+        del old
+        _push(ref(target))
+    return target
+
+
+def _is_basic(key: Any) -> bool:
+    """Whether an index holds only integers, slices, Ellipsis and None."""
+    if type(key) is tuple:
+        return all(map(_is_basic, key))
+    if key is None or key is Ellipsis or type(key) in (int, slice):
+        return True
+    return not isinstance(key, (bool, np.bool_, Array, list, np.ndarray)) and hasattr(key, "__index__")
+
+
+def view_basic(x: Array, key: Any) -> Array:
+    """The view that a basic index names, also where it names one element."""
+    view = x.view()
+    shape, strides, offset = basic_index(view.shape, view.strides, view.offset, key)
+    return from_view(Array, view._replace(shape=shape, strides=strides, offset=offset))
+
+
+def index_basic(x: Array, key: Any) -> Array:
+    """`x[key]` for a basic index: a view, or a copy where integers alone name an element."""
+    found = view_basic(x, key)
+    keys = key if type(key) is tuple else (key,)
+    if not found.shape and not any(item is Ellipsis for item in keys):
+        return copy(found)
+    return found
+
+
+def power(base: Any, exponent: Any) -> Any:
+    """`base ** exponent`. A Python scalar exponent of 0, 1, 2, -1 or 0.5 takes a cheaper function with the same answers."""
+    if type(exponent) in (int, float) and isinstance(base, Array):
+        kind = base.dtype.kind
+        if exponent == 2 and (type(exponent) is int or kind in "fc"):
+            return unary("square", base)
+        if type(exponent) is int and exponent < 0 and kind in "biu":
+            raise ValueError(f"pow: integers to the negative integer power {exponent} are not allowed; use a float exponent")
+    return _slow_binary("pow", base, exponent)

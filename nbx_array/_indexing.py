@@ -1,0 +1,1 @@
+"""Indexing by masks and integer arrays."""
