@@ -224,4 +224,7 @@ def run_general(
         return
     aligned = sig.device.backend == "cpu" or out % 16 == 0
     launcher, numbers, grid = plan(sig, shape, geo, out_strides, aligned)
-    launcher.spread((*args, out, *numbers), grid, 1, 1)
+    if grid == 1:
+        launcher.run(*args, out, *numbers, 1, 1, 1)
+    else:
+        launcher.spread((*args, out, *numbers), grid, 1, 1)

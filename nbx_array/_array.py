@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import prod
+from math import inf, prod
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
 from nbx_array import _indexing, _journal
-from nbx_array._expression import Expression, apply, combine, defer, from_view, realize, scalar_arguments, write
+from nbx_array._expression import (
+    Expression,
+    apply,
+    broadcast_operands,
+    combine,
+    defer,
+    from_view,
+    layout,
+    realize,
+    copy_of,
+    scalar_arguments,
+    write,
+)
 from nbx_array.backend.contract import Device, get_device
-from nbx_array.kernels.signature import SAME, scalar
-from nbx_array.kernels.types import type_row
+from nbx_array.kernels.signature import SAME, Sig, scalar
+from nbx_array.kernels.types import component, type_row
 from nbx_array.memory import transfer
 from nbx_array.memory.view import View, basic_index, broadcast_strides, contiguous_strides
 
@@ -91,30 +103,56 @@ def _is_scalar(other: object) -> bool:
 
 
 def _slow_binary(name: str, left: Any, right: Any) -> Any:
+    """An operator off the fast path: strided or broadcast operands seen before, ints that stand for floats, the rest."""
+    if type(right) is int and left.sig.dtype.kind == "f" and abs(right) < 2**53:
+        right = float(right)
+        sig = left.sig.binary[name].get(float) if name in left.sig.binary else None
+        if sig is not None:
+            return _deferred(sig, left.shape, (*left.args, right), left.keep)
+    if type(left) is Array:
+        if type(right) is Array:
+            sig = left.sig.successors.get((name, SAME if left is right else right.sig, False))
+            if sig is not None:
+                parts = (layout(left),) if left is right else (layout(left), layout(right))
+                shape, geo = broadcast_operands(name, *parts)
+                if left is right:
+                    return _deferred(sig, shape, left.args, left.keep, geo)
+                return _deferred(sig, shape, left.args + right.args, left.keep + right.keep, geo)
+        elif type(right) is float:
+            sig = left.sig.successors.get((name, float, False))
+            if sig is not None:
+                return _deferred(sig, left.shape, (*left.args, right), left.keep, left.geo)
+    elif type(left) is float:
+        sig = right.sig.successors.get((name, float, True))
+        if sig is not None:
+            return _deferred(sig, right.shape, (left, *right.args), right.keep, right.geo)
     other = right if isinstance(left, Array) else left
     if not isinstance(other, Array) and not _is_scalar(other):
         if isinstance(other, np.ndarray):
             raise TypeError(f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray")
         return NotImplemented
-    if type(right) is int and left.sig.dtype.kind == "f":  # the table knows floats
-        return apply(Array, name, left, float(right)) if abs(right) < 2**53 else apply(Array, name, left, right)
     return apply(Array, name, left, right)
+
+
+def _deferred(sig: Sig, shape: tuple[int, ...], args: tuple[Any, ...], keep: tuple[Any, ...], geo: Any = None) -> Array:
+    new = Array()
+    new.sig = sig
+    new.shape = shape
+    new.args = args
+    new.keep = keep
+    new.geo = geo
+    _push(ref(new))
+    if len(_notes) > 4096:
+        _journal.drain()
+    return new
 
 
 def unary(name: str, x: Any) -> Any:
     """A function of one array: a look-up in the signature's table, or the slow path."""
     if type(x) is Array:
         sig = x.sig.unary.get(name)
-        if sig is not None and not sig.general:
-            new = Array()
-            new.sig = sig
-            new.shape = x.shape
-            new.args = x.args
-            new.keep = x.keep
-            _push(ref(new))
-            if len(_notes) > 4096:
-                _journal.drain()
-            return new
+        if sig is not None:
+            return _deferred(sig, x.shape, x.args, x.keep, x.geo if sig.general else None)
     return apply(Array, name, x)
 
 
@@ -259,6 +297,11 @@ class Array(Expression):
                 new.shape = (stop - start, *shape[1:])
                 new.args = (self.args[0] + start * sig.itemsize * prod(shape[1:]),)
             return new
+        if type(key) is int and sig.inner is not None and len(self.shape) == 1:
+            n = self.shape[0]
+            if not -n <= key < n:
+                raise IndexError(f"index {key} is out of bounds for axis 0 with size {n}")
+            return _deferred(copy_of(sig.inner), (), (self.args[0] + (key + n if key < 0 else key) * sig.itemsize,), self.keep)
         if _is_basic(key):
             return index_basic(self, key)
         return _indexing.get(self, key)
@@ -401,7 +444,7 @@ def share(storage: Any) -> None:
 
 def copy(x: Array) -> Array:
     """The deferred copy of an array."""
-    return combine(Array, "astype", None, x.sig.dtype, [x], x.sig.device)
+    return _deferred(copy_of(x.sig), x.shape, x.args, x.keep, x.geo if x.sig.general else None)
 
 
 def cast(x: Array, dtype: np.dtype) -> Array:
@@ -495,11 +538,30 @@ def index_basic(x: Array, key: Any) -> Array:
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """`base ** exponent`. A Python scalar exponent of 0, 1, 2, -1 or 0.5 takes a cheaper function with the same answers."""
+    """`base ** exponent`. The Python scalars 0, 1, 2, -1 and 0.5 as exponents take cheaper functions with pow's answers."""
     if type(exponent) in (int, float) and isinstance(base, Array):
-        kind = base.dtype.kind
-        if exponent == 2 and (type(exponent) is int or kind in "fc"):
-            return unary("square", base)
+        kind = type_row(base.sig.dtype).kind
         if type(exponent) is int and exponent < 0 and kind in "biu":
             raise ValueError(f"pow: integers to the negative integer power {exponent} are not allowed; use a float exponent")
+        if kind in "fc" or (type(exponent) is int and kind != "b"):
+            if exponent == 2:
+                return unary("square", base)
+            if exponent == 1:
+                return copy(base)
+            if exponent == 0:
+                return filled(base.shape, 1, base.sig.dtype, base.sig.device, "pow")
+            if exponent == -1 and kind == "f":
+                return unary("reciprocal", base)
+            if exponent == 0.5 and kind == "f":  # pow(-0.0, 0.5) is 0.0 and pow(-inf, 0.5) is inf, unlike sqrt
+                root = unary("sqrt", base + 0.0)
+                return combine(Array, "where", base.sig.dtype, base.sig.dtype, [base == -inf, inf, root], base.sig.device)
     return _slow_binary("pow", base, exponent)
+
+
+def part(name: str, x: Any) -> Array:
+    """The real or imaginary part: a view of a complex array in memory, an expression otherwise."""
+    if not isinstance(x, Array) or x.sig.op != "leaf" or x.sig.dtype.kind != "c":
+        return unary(name, x)
+    view = x.view()
+    strides = tuple(2 * stride for stride in view.strides)
+    return from_view(Array, View(view.storage, component(view.dtype), view.shape, strides, 2 * view.offset + (name == "imag")))

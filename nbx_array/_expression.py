@@ -210,13 +210,6 @@ def combine(
     args: tuple[Any, ...] = ()
     keep: tuple[Any, ...] = ()
     arrays = [x for x in operands if isinstance(x, Expression)]
-    shape = arrays[0].shape
-    if any(x.shape != shape for x in arrays):
-        try:
-            shape = broadcast_shapes(*(x.shape for x in arrays))
-        except ValueError:
-            shapes = " ".join(str(x.shape) for x in arrays)
-            raise ValueError(f"{op}: operands could not be broadcast together with shapes {shapes}") from None
     same = len(arrays) == len(operands) == 2 and arrays[0] is arrays[1]
     for position, x in enumerate(operands):
         if isinstance(x, Expression):
@@ -231,18 +224,17 @@ def combine(
             assert dtype is not None, op
             kids.append(signature.scalar(dtype, device))
             args += scalar_arguments(op, x, dtype)
+    shape = arrays[0].shape
     general = any(kid.general for kid in kids) or any(x.shape != shape for x in arrays)
     new = cls()
     new.sig = _successor(op, tuple(kids), compute, result, device, general, costly)
-    new.shape = shape
     new.args = args
     new.keep = keep
     if general:
-        parts = arrays[:1] if same else arrays
-        new.geo = broadcast_strides(shape, tuple((x.shape, x.geo if x.sig.general else None, len(x.keep)) for x in parts))
+        new.shape, new.geo = broadcast_operands(op, *map(layout, arrays[:1] if same else arrays))
     else:
-        new.geo = None
-        _remember(op, new.sig, operands, same)
+        new.shape, new.geo = shape, None
+    _remember(op, new.sig, operands, same)
     return defer(new)
 
 
@@ -259,34 +251,53 @@ def _successor(
 
 
 def _remember(op: str, sig: Sig, operands: list[Any], same: bool) -> None:
-    """Fill the fast tables: arrays of one shape, and Python floats where they become one float argument."""
-    if op not in TABLE:
+    """Fill the fast tables: one array, two arrays, or an array and a Python float that becomes one float argument.
+
+    A strided or broadcast result goes to `successors`, which the fast path does not look at.
+    """
+    if op not in TABLE or len(operands) > 2:
         return
-    first = operands[0]
+    first, second = operands[0], operands[-1]
     if len(operands) == 1:
         first.sig.unary[op] = sig
-    elif len(operands) == 2:
-        second = operands[1]
-        if isinstance(first, Expression) and isinstance(second, Expression):
-            first.sig.binary.setdefault(op, {})[SAME if same else second.sig] = sig
-        elif sig.compute is not None and kind(sig.compute) == "f":
-            if type(second) is float:
-                first.sig.binary.setdefault(op, {})[float] = sig
-            elif type(first) is float:
-                second.sig.reflected.setdefault(op, {})[float] = sig
+        return
+    if isinstance(first, Expression) and isinstance(second, Expression):
+        owner, table, key = first.sig, first.sig.binary, SAME if same else second.sig
+    elif sig.compute is None or kind(sig.compute) != "f":
+        return
+    elif type(second) is float:
+        owner, table, key = first.sig, first.sig.binary, float
+    elif type(first) is float:
+        owner, table, key = second.sig, second.sig.reflected, float
+    else:
+        return
+    if sig.general:
+        owner.successors[op, key, table is owner.reflected] = sig
+    else:
+        table.setdefault(op, {})[key] = sig
+
+
+Layout = tuple[tuple[int, ...], tuple[Strides, ...] | None, int]
+
+
+def layout(x: Expression) -> Layout:
+    """Shape, strides where they are not contiguous, and number of array operands."""
+    return x.shape, x.geo if x.sig.general else None, x.sig.leaves
 
 
 @lru_cache(maxsize=4096)
-def broadcast_strides(
-    shape: tuple[int, ...], parts: tuple[tuple[tuple[int, ...], tuple[Strides, ...] | None, int], ...]
-) -> tuple[Strides, ...]:
-    """Strides of every array operand over the shape that the parts (shape, strides, number of operands) broadcast to."""
+def broadcast_operands(op: str, *parts: Layout) -> tuple[tuple[int, ...], tuple[Strides, ...]]:
+    """The common shape of operands, and the strides of every array in them over it; ValueError where there is none."""
+    try:
+        shape = broadcast_shapes(*(own for own, _, _ in parts))
+    except ValueError as error:
+        raise ValueError(f"{op}: {error}") from None
     out: list[Strides] = []
     for own, geo, count in parts:
         missing = (0,) * (len(shape) - len(own))
         for strides in geo if geo is not None else (contiguous_strides(own),) * count:
             out.append(missing + tuple(0 if size == 1 else stride for size, stride in zip(own, strides, strict=True)))
-    return tuple(out)
+    return shape, tuple(out)
 
 
 def defer(new: Any) -> Any:
@@ -327,23 +338,18 @@ def _realize_slowly(e: Any) -> Any:
     if not _worth_compiling(e):
         _evaluate(e)
         return e
-    storage = sig.allocate(prod(e.shape) * sig.itemsize)
-    keep = e.keep
-    run_into(e, storage.ptr, contiguous_strides(e.shape))
-    _settle(e, storage)
-    del keep
+    shape, keep = e.shape, e.keep
+    storage = sig.allocate(prod(shape) * sig.itemsize)
+    run_into(e, storage.ptr, contiguous_strides(shape))
+    e.sig = sig.leaf
+    e.args = (storage.ptr,)
+    e.keep = (storage,)
+    del keep  # only now may the operands' finalisers run
     return e
 
 
-def _settle(e: Any, storage: Any) -> None:
-    e.sig = e.sig.leaf
-    e.args = (storage.ptr,)
-    e.keep = (storage,)
-    e.geo = None
-
-
 def run_into(e: Expression, address: int, strides: Strides) -> None:
-    """Run an expression into existing memory: one kernel, no temporary."""
+    """Run an expression that is not a leaf into existing memory: one kernel, no temporary."""
     sig, shape = e.sig, e.shape
     if not sig.general and strides == contiguous_strides(shape) and (sig.device.backend == "cpu" or address % 16 == 0):
         fused.run_flat(fused.flat_launcher(sig, _aliases(e)), sig.device, e.args, address, prod(shape))
@@ -438,45 +444,51 @@ def write(target: Expression, value: Expression) -> None:
     """Evaluate `value`, of the target's shape and dtype, into the memory of `target`, as if its operands were copied
     first. Pending readers of that memory run before."""
     storage = target.keep[0]
-    for reader in _journal.take_readers(storage):
-        if reader is not value:
-            realize(reader)
-    if value.sig.op != "leaf" or storage in value.keep:
-        value = _safe_to_write(target, value)
-    strides = target.geo[0] if target.sig.general else contiguous_strides(target.shape)
-    run_into(_as_operation(value), target.args[0], strides)
+    if _journal.notes or storage.readers:
+        for reader in _journal.take_readers(storage):
+            if reader is not value:
+                realize(reader)
+    if storage in value.keep and not _reads_where_it_writes(target, value):
+        value = realize(_copy(value))
+    if value.sig.op == "leaf":
+        value = _copy(value)
+    sig = target.sig
+    if not sig.general and not value.sig.general and sig.inner is not None and value.sig.flat is not None:
+        shape = target.shape
+        n = shape[0] if len(shape) == 1 else prod(shape)
+        fused.run_flat(value.sig.flat, sig.device, value.args, target.args[0], n)
+    else:
+        run_into(value, target.args[0], target.geo[0] if sig.general else contiguous_strides(target.shape))
 
 
-def _as_operation(value: Expression) -> Expression:
-    """A value in memory as the expression that copies it."""
-    if value.sig.op != "leaf":
-        return value
-    copy = Expression()
-    sig = value.sig
-    copy.sig = _successor("astype", (sig,), None, sig.dtype, sig.device, sig.general, False)
-    copy.shape, copy.args, copy.keep = value.shape, value.args, value.keep
-    copy.geo = value.geo if sig.general else None  # type: ignore[assignment]
-    return copy
-
-
-def _safe_to_write(target: Expression, value: Expression) -> Expression:
-    """`value`, copied to a temporary if it reads the target's storage elsewhere than at the element that it writes."""
+def _reads_where_it_writes(target: Expression, value: Expression) -> bool:
+    """Whether `value` reads the target's storage only at the very elements that it writes."""
     storage = target.keep[0]
-    if storage not in value.keep:
-        return value
     own = target.geo[0] if target.sig.general else contiguous_strides(target.shape)
-    flags = _leaf_flags(value.sig)
-    addresses = [a for a, is_leaf in zip(value.args, flags, strict=True) if is_leaf]
+    addresses = [a for a, is_leaf in zip(value.args, _leaf_flags(value.sig), strict=True) if is_leaf]
     geo = value.geo if value.sig.general else (contiguous_strides(value.shape),) * len(addresses)
-    for address, strides, keeper in zip(addresses, geo, value.keep, strict=True):
-        if keeper is storage and (address != target.args[0] or not _same_places(target.shape, strides, own)):
-            copy = Expression()
-            operation = _as_operation(value)
-            copy.sig, copy.shape, copy.args, copy.keep = operation.sig, operation.shape, operation.args, operation.keep
-            if copy.sig.general:
-                copy.geo = operation.geo
-            return realize(copy)
-    return value
+    return all(
+        keeper is not storage or (address == target.args[0] and _same_places(target.shape, strides, own))
+        for address, strides, keeper in zip(addresses, geo, value.keep, strict=True)
+    )
+
+
+def copy_of(sig: Sig) -> Sig:
+    """The signature of a copy of an expression."""
+    copied = sig.unary.get("copy")
+    if copied is None:
+        copied = sig.unary["copy"] = _successor("astype", (sig,), None, sig.dtype, sig.device, sig.general, False)
+    return copied
+
+
+def _copy(value: Expression) -> Expression:
+    """The expression that copies a value in memory."""
+    copy = Expression()
+    copy.sig = copy_of(value.sig)
+    copy.shape, copy.args, copy.keep = value.shape, value.args, value.keep
+    if copy.sig.general:
+        copy.geo = value.geo
+    return copy
 
 
 def _same_places(shape: tuple[int, ...], a: Strides, b: Strides) -> bool:
