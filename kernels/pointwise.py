@@ -25,12 +25,14 @@ class Pointwise(NamedTuple):
     real: str | None  # "module.function" under nbx_array.kernels.source
     complex: str | None = None
     boolean: str | None = None  # where bool operands need another function
+    integer: str | None = None  # likewise integers
     costly: bool = False  # worth storing rather than computing twice
     native16: bool = False  # works on 16-bit patterns: float16 and bfloat16 are not computed in float32
 
     def function(self, compute: np.dtype) -> str:
         """The Triton function for operands of dtype `compute`."""
-        name = {"c": self.complex, "b": self.boolean or self.real}.get(compute.kind, self.real)
+        others = {"c": self.complex, "b": self.boolean, "i": self.integer, "u": self.integer}
+        name = others.get(compute.kind) or self.real
         assert name is not None, (self.name, compute)
         return name
 
@@ -64,7 +66,7 @@ _ROWS = [
     Pointwise("divide", 2, "biufc", "float", _e("divide"), _c("divide")),
     Pointwise("floor_divide", 2, "biuf", "number", _e("floor_divide")),
     Pointwise("remainder", 2, "biuf", "number", _e("remainder")),
-    Pointwise("pow", 2, "biufc", "number", "exponential.pow", "complex_functions.pow", costly=True),
+    Pointwise("pow", 2, "biufc", "number", "exponential.pow", "complex_functions.pow", integer=_e("integer_pow"), costly=True),
     Pointwise("negative", 1, "iufc", "same", _e("negative"), _c("negative")),
     Pointwise("positive", 1, "iufc", "same", _e("positive"), _c("positive")),
     Pointwise("abs", 1, "biufc", "magnitude", _e("abs"), _c("abs"), _e("positive")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from math import inf, prod
 from typing import Any
@@ -9,7 +10,7 @@ from weakref import ref
 
 import numpy as np
 
-from nbx_array import _indexing, _journal
+from nbx_array import _dlpack, _indexing, _journal
 from nbx_array._expression import (
     Expression,
     apply,
@@ -18,16 +19,21 @@ from nbx_array._expression import (
     defer,
     from_view,
     layout,
+    operands_of,
+    promote,
     realize,
     copy_of,
     scalar_arguments,
     write,
 )
+from nbx_array._inspection import API_VERSIONS
+from nbx_array.backend import detect
 from nbx_array.backend.contract import Device, get_device
 from nbx_array.kernels.signature import SAME, Sig, scalar
 from nbx_array.kernels.types import component, type_row
 from nbx_array.memory import transfer
-from nbx_array.memory.view import View, basic_index, broadcast_strides, contiguous_strides
+from nbx_array.memory.streams import current_stream
+from nbx_array.memory.view import View, basic_index, broadcast_strides, contiguous_strides, transpose
 
 _notes = _journal.notes
 _push = _notes.append  # replaced by `immediate` where deferring is off or unsafe
@@ -272,6 +278,93 @@ class Array(Expression):
     def __rpow__(self, other: Any, /) -> Any:
         return power(other, self)
 
+    # ------------------------------------------------------------------------------------- namespace and exchange
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The module `nbx_array`; ValueError for a version of the standard that it does not implement."""
+        if api_version is not None and api_version not in API_VERSIONS:
+            raise ValueError(f"__array_namespace__: unknown api_version {api_version!r}; known: {', '.join(API_VERSIONS)}")
+        return sys.modules["nbx_array"]
+
+    @property
+    def T(self) -> Array:  # noqa: N802
+        """A view with the axes reversed."""
+        view = self.view()
+        return from_view(Array, view._replace(shape=view.shape[::-1], strides=view.strides[::-1]))
+
+    @property
+    def mT(self) -> Array:  # noqa: N802
+        """A view of a stack of matrices, each transposed; ValueError for fewer than two dimensions."""
+        view = self.view()
+        if len(view.shape) < 2:
+            raise ValueError(f"mT: expected at least 2 dimensions, got shape {view.shape}")
+        order = (*range(len(view.shape) - 2), len(view.shape) - 1, len(view.shape) - 2)
+        shape, strides = transpose(view.shape, view.strides, order)
+        return from_view(Array, view._replace(shape=shape, strides=strides))
+
+    @property
+    def real(self) -> Array:
+        """The real part: a view of a complex array in memory."""
+        return part("real", self)
+
+    @property
+    def imag(self) -> Array:
+        """The imaginary part: a view of a complex array in memory; zeros for a real dtype."""
+        return part("imag", self) if self.dtype.kind == "c" else filled(self.shape, 0, self.dtype, self.device, "imag")
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Array:
+        """The array on a device: itself if it lies there, else a copy.
+
+        `stream` is a native stream handle of the device that the array leaves, after whose work the copy is made.
+        """
+        target = detect.find_device(device)
+        if target is self.sig.device:
+            return self
+        if stream is not None:
+            raise ValueError(f"to_device: stream {stream!r} is not taken; the copy follows the array's own stream")
+        view = self.view()
+        if self.sig.general:
+            view = realize(copy(self)).view()
+        storage = transfer.to_device(view, target)
+        return from_view(Array, View(storage, view.dtype, view.shape, contiguous_strides(view.shape), 0))
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule of the array. Without `copy=True` its memory is shared from now on, and no longer part of
+        deferred expressions. Standard: array object, `__dlpack__`."""
+        view = self.view()
+        capsule = _dlpack.to_capsule(view, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        if view.storage.shared:
+            share(view.storage)
+        return capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's type and number of the array's device."""
+        return _dlpack.dlpack_device(self.sig.device)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The array for other CUDA libraries, version 3; AttributeError on another device. Shares the memory."""
+        if self.sig.device.backend != "cuda":
+            raise AttributeError(f"__cuda_array_interface__: the array lies on {self.sig.device}")
+        view = self.view()
+        share(view.storage)
+        itemsize = view.dtype.itemsize
+        return {
+            "shape": view.shape,
+            "typestr": view.dtype.str,
+            "data": (view.address if view.size else 0, False),
+            "strides": None if not self.sig.general else tuple(stride * itemsize for stride in view.strides),
+            "stream": current_stream(view.storage.device) or 1,
+            "version": 3,
+        }
+
     # --------------------------------------------------------------------------------------------------- indexing
 
     def __getitem__(self, key: Any, /) -> Array:
@@ -484,6 +577,23 @@ def as_value(value: Any, shape: tuple[int, ...], dtype: np.dtype, device: Device
         return broadcast_to(value, shape)
     except ValueError:
         raise ValueError(f"{name}: could not broadcast input of shape {value.shape} into shape {shape}") from None
+
+
+def import_view(x: Any, device: Device | None, copy: bool | None) -> Array:
+    """An array of another library's data, by DLPack."""
+    view = _dlpack.from_capsule(x, device, copy)
+    if view.storage.shared:
+        defer_no_more()
+    return from_view(Array, view)
+
+
+def where(condition: Any, x1: Any, x2: Any) -> Array:
+    """Elements of x1 where the condition holds, of x2 elsewhere."""
+    operands, device = operands_of("where", (condition, x1, x2))
+    dtypes = tuple(x.dtype for x in operands[1:] if isinstance(x, (Array, np.generic)))
+    weak = tuple(type(x) for x in operands[1:] if not isinstance(x, (Array, np.generic)))
+    dtype = promote(dtypes or (np.dtype(np.bool_),), weak, device)
+    return combine(Array, "where", dtype, dtype, operands, device)
 
 
 def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:

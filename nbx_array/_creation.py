@@ -1,0 +1,386 @@
+"""Creation functions of the standard."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from nbx_array import _dlpack, _elementwise
+from nbx_array._array import Array, as_value, cast, copy as copied, filled, from_numpy, import_view, where
+from nbx_array._data_types import as_dtype
+from nbx_array._expression import from_view
+from nbx_array.backend import detect
+from nbx_array.backend.contract import Device
+from nbx_array.kernels import creation
+from nbx_array.kernels.types import component, default_complex, default_float, kind
+from nbx_array.memory import View, allocate
+from nbx_array.memory.view import check_shape, contiguous_strides
+
+Shape = int | tuple[int, ...]
+
+
+def _device(device: Any, otherwise: Device | None = None) -> Device:
+    if device is None:
+        return otherwise or detect.default_device()
+    return detect.find_device(device)
+
+
+def _shape(shape: Any, dtype: np.dtype, name: str) -> tuple[int, ...]:
+    try:
+        dims = tuple(map(operator.index, shape)) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+    except TypeError:
+        raise TypeError(f"{name}: a shape is an integer or a tuple of integers, not {shape!r}") from None
+    try:
+        check_shape(dims, dtype.itemsize)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    return dims
+
+
+def _new(shape: tuple[int, ...], dtype: np.dtype, device: Device) -> Array:
+    """An array of uninitialised memory."""
+    storage = allocate(math.prod(shape) * dtype.itemsize, device)
+    return from_view(Array, View(storage, dtype, shape, contiguous_strides(shape), 0))
+
+
+def _array(x: Any, name: str) -> Array:
+    if not isinstance(x, Array):
+        raise TypeError(f"{name}: expected an array, got {type(x).__name__}; convert it with nbx_array.asarray")
+    return x
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Array:
+    """An array of the given data.
+
+    obj: an array, a Python or NumPy scalar, nested sequences of them, an ndarray or anything that NumPy or DLPack can
+    read. dtype: None takes that of the data; Python scalars become bool, int64, float64 or complex128.
+    copy: True always copies; False never does, and raises ValueError where that is impossible; None copies an ndarray
+    too (memory that NumPy may write to could not be part of deferred expressions), but neither arrays of this
+    namespace nor what comes by DLPack. Raises TypeError for data without a dtype of arrays, OverflowError for ints
+    that the dtype cannot hold. Standard: creation functions, `asarray`.
+
+    >>> xp.asarray([[1, 2], [3, 4]])
+    Array([[1, 2],
+           [3, 4]], device='cpu')
+    """
+    target = None if dtype is None else as_dtype(dtype, "asarray")
+    if isinstance(obj, Array):
+        return _of_array(obj, target, device, copy)
+    if isinstance(obj, np.ndarray) or not hasattr(obj, "__dlpack__") or isinstance(obj, np.generic):
+        return _of_host(obj, target, _device(device), copy)
+    return _of_array(from_dlpack(obj, copy=copy), target, device, copy)
+
+
+def _of_array(x: Array, dtype: np.dtype | None, device: Any, copy: bool | None) -> Array:
+    moves = device is not None and detect.find_device(device) is not x.device
+    if copy is False and (moves or dtype not in (None, x.dtype)):
+        raise ValueError(f"asarray: an array of {x.dtype} on {x.device} cannot be had as {dtype} on {device} without a copy")
+    result = x if dtype is None else cast(x, dtype)
+    if moves:
+        return result.to_device(device)
+    return copied(x) if copy and result is x else result
+
+
+def _of_host(obj: Any, dtype: np.dtype | None, device: Device, copy: bool | None) -> Array:
+    if copy is False:
+        if not isinstance(obj, np.ndarray) or device.backend != "cpu" or dtype not in (None, obj.dtype):
+            raise ValueError(f"asarray: {type(obj).__name__} cannot become an array of {device} without a copy")
+        return from_dlpack(obj, copy=False)
+    if isinstance(obj, (list, tuple)):
+        obj = _fetched(obj)
+    host = np.asarray(obj)
+    if host.dtype == object:
+        if not _only_numbers(obj):
+            raise TypeError(f"asarray: {type(obj).__name__} holds objects that no array takes")
+        raise OverflowError(f"asarray: an integer of the data is out of bounds for {dtype or 'int64'}")
+    if dtype is not None and host.dtype != dtype:
+        host = _converted(obj, host, dtype)
+    elif dtype is None and device.backend == "metal" and host.dtype.kind in "fc":
+        host = host.astype(default_float(device) if host.dtype.kind == "f" else default_complex(device))
+    try:
+        return from_numpy(host, device)
+    except TypeError as error:
+        raise TypeError(f"asarray: {error}") from None
+
+
+def _converted(obj: Any, host: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Data in a dtype; Python ints must fit it, as in NumPy."""
+    if isinstance(obj, (np.ndarray, np.generic)):
+        return host.astype(dtype)
+    if dtype.kind in "iu" and host.dtype.kind in "iu" and host.size:
+        limits = np.iinfo(dtype)
+        low, high = int(host.min()), int(host.max())
+        if low < limits.min or high > limits.max:
+            raise OverflowError(f"asarray: Python integer {low if low < limits.min else high} out of bounds for {dtype}")
+    return host.astype(dtype)
+
+
+def _only_numbers(obj: Any) -> bool:
+    if isinstance(obj, (list, tuple)):
+        return all(map(_only_numbers, obj))
+    return isinstance(obj, (int, float, complex))
+
+
+def _fetched(obj: Any) -> Any:
+    """Nested sequences with the arrays among them read to the host."""
+    if isinstance(obj, Array):
+        return np.asarray(obj)
+    return type(obj)(map(_fetched, obj)) if type(obj) in (list, tuple) else obj
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """An array of the data of another library's array, by the DLPack protocol.
+
+    Without a copy the memory is shared: both sides see what the other writes, and functions over the result run at
+    their call. device: where the result lies; None leaves it where the data is. copy: True always, False never (then
+    ValueError or BufferError where it would be needed), None if needed.
+    Raises AttributeError for an object without `__dlpack__`. Standard: creation functions, `from_dlpack`.
+
+    >>> xp.from_dlpack(np.arange(3))
+    Array([0, 1, 2], device='cpu')
+    """
+    if isinstance(x, Array):
+        return _of_array(x, None, device, copy)
+    return import_view(x, None if device is None else detect.find_device(device), copy)
+
+
+def empty(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
+    """An array of the given shape whose elements are whatever its memory held. The default dtype is float64.
+
+    Standard: creation functions, `empty`.
+
+    >>> xp.empty((2, 3)).shape
+    (2, 3)
+    """
+    where = _device(device)
+    kind = default_float(where) if dtype is None else as_dtype(dtype, "empty")
+    return _new(_shape(shape, kind, "empty"), kind, where)
+
+
+def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    """An array of x's shape whose elements are whatever its memory held; x's dtype and device unless given.
+
+    Standard: creation functions, `empty_like`.
+
+    >>> xp.empty_like(xp.ones(3)).shape
+    (3,)
+    """
+    _array(x, "empty_like")
+    return empty(x.shape, dtype=x.dtype if dtype is None else dtype, device=_device(device, x.device))
+
+
+def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+    """An array of the given shape, every element `fill_value`: a scalar or a 0-d array.
+
+    The default dtype is that of the value. Raises OverflowError for an int that the dtype cannot hold. Standard:
+    creation functions, `full`.
+
+    >>> xp.full(3, 7)
+    Array([7, 7, 7], device='cpu')
+    """
+    where = _device(device, fill_value.device if isinstance(fill_value, Array) else None)
+    if isinstance(fill_value, (Array, np.ndarray)):
+        value = asarray(fill_value, dtype=dtype, device=where)
+        if value.shape:
+            raise ValueError(f"full: fill_value has shape {value.shape}; it must be a scalar or a 0-d array")
+        return copied(as_value(value, _shape(shape, value.dtype, "full"), value.dtype, where, "full"))
+    if dtype is None:
+        if isinstance(fill_value, (float, complex)) and not isinstance(fill_value, np.generic):
+            chosen = default_complex(where) if isinstance(fill_value, complex) else default_float(where)
+        else:
+            chosen = np.asarray(fill_value).dtype
+    else:
+        chosen = as_dtype(dtype, "full")
+    if isinstance(fill_value, complex) and chosen.kind != "c":
+        raise TypeError(f"full: {fill_value!r} is complex and the dtype is {chosen}")
+    return filled(_shape(shape, chosen, "full"), fill_value, chosen, where, "full")
+
+
+def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+    """An array of x's shape, every element `fill_value`; x's dtype and device unless given.
+
+    Standard: creation functions, `full_like`.
+
+    >>> xp.full_like(xp.ones(3), 7)
+    Array([7., 7., 7.], device='cpu')
+    """
+    _array(x, "full_like")
+    return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=_device(device, x.device))
+
+
+def zeros(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
+    """An array of zeros; float64 by default. Standard: creation functions, `zeros`.
+
+    >>> xp.zeros(3)
+    Array([0., 0., 0.], device='cpu')
+    """
+    where = _device(device)
+    kind = default_float(where) if dtype is None else as_dtype(dtype, "zeros")
+    return filled(_shape(shape, kind, "zeros"), 0, kind, where, "zeros")
+
+
+def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    """An array of zeros of x's shape; x's dtype and device unless given. Standard: creation functions, `zeros_like`.
+
+    >>> xp.zeros_like(xp.asarray([1, 2]))
+    Array([0, 0], device='cpu')
+    """
+    _array(x, "zeros_like")
+    return zeros(x.shape, dtype=x.dtype if dtype is None else dtype, device=_device(device, x.device))
+
+
+def ones(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
+    """An array of ones; float64 by default. Standard: creation functions, `ones`.
+
+    >>> xp.ones(3)
+    Array([1., 1., 1.], device='cpu')
+    """
+    where = _device(device)
+    kind = default_float(where) if dtype is None else as_dtype(dtype, "ones")
+    return filled(_shape(shape, kind, "ones"), 1, kind, where, "ones")
+
+
+def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    """An array of ones of x's shape; x's dtype and device unless given. Standard: creation functions, `ones_like`.
+
+    >>> xp.ones_like(xp.asarray([1.5, 2]))
+    Array([1., 1.], device='cpu')
+    """
+    _array(x, "ones_like")
+    return ones(x.shape, dtype=x.dtype if dtype is None else dtype, device=_device(device, x.device))
+
+
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Array:
+    """Numbers from start (0 where only one number is given) up to but not including stop, `step` apart.
+
+    The dtype is int64 if all numbers are integers, else the default float. Raises ValueError for a step of zero or
+    numbers that are not finite, OverflowError for integers that the dtype cannot hold. Standard: creation functions, `arange`.
+
+    >>> xp.arange(2, 8, 2)
+    Array([2, 4, 6], device='cpu')
+    """
+    if stop is None:
+        start, stop = 0, start
+    where = _device(device)
+    numbers = [x.item() if isinstance(x, (Array, np.generic)) else x for x in (start, stop, step)]
+    if any(isinstance(x, complex) or not isinstance(x, (int, float)) for x in numbers):
+        raise TypeError(f"arange: start, stop and step are real numbers, got {start!r}, {stop!r}, {step!r}")
+    start, stop, step = numbers
+    if step == 0:
+        raise ValueError("arange: step is zero")
+    integral = all(isinstance(x, int) for x in numbers)
+    if not integral and not all(map(math.isfinite, numbers)):
+        raise ValueError(f"arange: start, stop and step must be finite, got {start!r}, {stop!r}, {step!r}")
+    chosen = as_dtype(dtype, "arange") if dtype is not None else np.dtype(np.int64) if integral else default_float(where)
+    if chosen.kind not in "iuf" and chosen.name != "bfloat16":
+        raise TypeError(f"arange: the dtype is a real number's, not {chosen}")
+    n = max(-((start - stop) // step), 0) if integral else max(math.ceil((stop - start) / step), 0)
+    _shape(n, chosen, "arange")
+    if chosen.kind in "iu" and n:
+        limits = np.iinfo(chosen)
+        for x in (int(start), int(start) + (n - 1) * int(step)):
+            if not limits.min <= x <= limits.max:
+                raise OverflowError(f"arange: {x} is out of bounds for {chosen}")
+    out = _new((n,), chosen, where)
+    if n:
+        creation.arithmetic(out.args[0], chosen, where, start, step, n)
+    return out
+
+
+def linspace(
+    start: complex, stop: complex, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+) -> Array:
+    """`num` evenly spaced numbers from start to stop, which is the last one if `endpoint`.
+
+    The default dtype is the default float, complex if either end is. Raises ValueError for a negative num. Standard:
+    creation functions, `linspace`.
+
+    >>> xp.linspace(0, 1, 5)
+    Array([0.  , 0.25, 0.5 , 0.75, 1.  ], device='cpu')
+    """
+    where = _device(device)
+    count = operator.index(num)
+    if count < 0:
+        raise ValueError(f"linspace: num must not be negative, got {num}")
+    is_complex = isinstance(start, complex) or isinstance(stop, complex)
+    natural = default_complex(where) if is_complex else default_float(where)
+    chosen = natural if dtype is None else as_dtype(dtype, "linspace")
+    _shape(count, chosen, "linspace")
+    if is_complex and chosen.kind != "c":
+        raise TypeError(f"linspace: the ends are complex and the dtype is {chosen}")
+    out = _new((count,), chosen, where)
+    if not count:
+        return out
+    if chosen.kind == "c":
+        first, last = complex(start), complex(stop)
+        for value, low, high in (("real", first.real, last.real), ("imag", first.imag, last.imag)):
+            part = _new((count,), component(chosen), where)
+            creation.spaced(part.args[0], part.dtype, where, low, high, count, endpoint)
+            _elementwise_part(out, value)[:] = part
+        return out
+    if chosen.kind in "iu":  # NumPy rounds down what it computes in floating point
+        exact = _new((count,), default_float(where), where)
+        creation.spaced(exact.args[0], exact.dtype, where, float(start), float(stop), count, endpoint)  # type: ignore[arg-type]
+        return cast(_elementwise.floor(exact), chosen)
+    creation.spaced(out.args[0], chosen, where, float(start), float(stop), count, endpoint)  # type: ignore[arg-type]
+    return out
+
+
+def _elementwise_part(x: Array, name: str) -> Array:
+    return _elementwise.real(x) if name == "real" else _elementwise.imag(x)
+
+
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
+) -> Array:
+    """A matrix with ones on its k-th diagonal, counted upwards from the main one, and zeros elsewhere.
+
+    Standard: creation functions, `eye`.
+
+    >>> xp.eye(2, 3, k=1)
+    Array([[0., 1., 0.],
+           [0., 0., 1.]], device='cpu')
+    """
+    where = _device(device)
+    chosen = default_float(where) if dtype is None else as_dtype(dtype, "eye")
+    rows, columns = _shape((n_rows, n_rows if n_cols is None else n_cols), chosen, "eye")
+    return cast(_distance(rows, columns, where) == operator.index(k), chosen)
+
+
+def _distance(rows: int, columns: int, device: Device) -> Array:
+    """Column number minus row number, by broadcasting."""
+    return arange(columns, device=device)[None, :] - arange(rows, device=device)[:, None]
+
+
+def tril(x: Array, /, *, k: int = 0) -> Array:
+    """The lower triangle of each matrix: zeros above the k-th diagonal.
+
+    Raises ValueError for fewer than two dimensions. Standard: creation functions, `tril`.
+
+    >>> xp.tril(xp.ones((2, 2)))
+    Array([[1., 0.],
+           [1., 1.]], device='cpu')
+    """
+    return _triangle(x, "tril", lambda distance: distance <= operator.index(k))
+
+
+def triu(x: Array, /, *, k: int = 0) -> Array:
+    """The upper triangle of each matrix: zeros below the k-th diagonal.
+
+    Raises ValueError for fewer than two dimensions. Standard: creation functions, `triu`.
+
+    >>> xp.triu(xp.ones((2, 2)))
+    Array([[1., 1.],
+           [0., 1.]], device='cpu')
+    """
+    return _triangle(x, "triu", lambda distance: distance >= operator.index(k))
+
+
+def _triangle(x: Array, name: str, keeps: Any) -> Array:
+    if _array(x, name).ndim < 2:
+        raise ValueError(f"{name}: expected at least 2 dimensions, got shape {x.shape}")
+    zero = filled((), 0, x.dtype, x.device, name)
+    return where(keeps(_distance(x.shape[-2], x.shape[-1], x.device)), x, zero)
