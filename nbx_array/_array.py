@@ -10,7 +10,7 @@ from weakref import ref
 
 import numpy as np
 
-from nbx_array import _dlpack, _indexing, _journal
+from nbx_array import _indexing, _journal
 from nbx_array._expression import (
     Expression,
     apply,
@@ -338,6 +338,8 @@ class Array(Expression):
     ) -> Any:
         """A DLPack capsule of the array. Without `copy=True` its memory is shared from now on, and no longer part of
         deferred expressions. Standard: array object, `__dlpack__`."""
+        from nbx_array import _dlpack
+
         view = self.view()
         capsule = _dlpack.to_capsule(view, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
         if view.storage.shared:
@@ -346,6 +348,8 @@ class Array(Expression):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """DLPack's type and number of the array's device."""
+        from nbx_array import _dlpack
+
         return _dlpack.dlpack_device(self.sig.device)
 
     @property
@@ -580,9 +584,15 @@ def as_value(value: Any, shape: tuple[int, ...], dtype: np.dtype, device: Device
 
 
 def import_view(x: Any, device: Device | None, copy: bool | None) -> Array:
-    """An array of another library's data, by DLPack."""
-    view = _dlpack.from_capsule(x, device, copy)
+    """An array of another library's data, by DLPack. What may not be written to is copied."""
+    from nbx_array import _dlpack
+
+    view, readonly = _dlpack.from_capsule(x, device, copy)
     if view.storage.shared:
+        if readonly and copy is False:
+            raise BufferError("from_dlpack: the data is read-only, which an array cannot be; it takes a copy, and copy=False was given")
+        if readonly:
+            return import_view(x, device, True)
         defer_no_more()
     return from_view(Array, view)
 

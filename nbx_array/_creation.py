@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbx_array import _dlpack, _elementwise
+from nbx_array import _elementwise
 from nbx_array._array import Array, as_value, cast, copy as copied, filled, from_numpy, import_view, where
 from nbx_array._data_types import as_dtype
 from nbx_array._expression import from_view
