@@ -245,11 +245,17 @@ def target_machine(cpu: str, features: str, level: int) -> Any:
 
 @functools.cache
 def _linker() -> Any:
-    return llvm().create_lljit_compiler(target_machine("", "", 1))
+    linker = llvm().create_lljit_compiler(target_machine("", "", 1))
+    _alive.append(linker)
+    return linker
 
 
 _library_numbers = itertools.count()
-_alive: list[object] = []  # what native code is, or holds by address
+#: What native code is, or holds by address. One reference too many keeps it while the interpreter shuts down, when
+#: modules are cleared and others may still call the code: finalisers, and the deleters of exported memory.
+_alive: list[object] = []
+if HAVE_C_API:
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_alive))
 
 
 def link(artifact: bytes, exports: Sequence[str], symbols: Mapping[str, int]) -> dict[str, int]:

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 from nbx_array.backend.contract import Device, Driver, get_device, get_driver
 from nbx_array.memory.exhaustion import retry
+from nbx_array.memory.statistics import traffic
 from nbx_array.memory.storage import Storage
 
 __all__ = ["MemoryInfo", "Pool", "allocate", "allocator", "empty_cache", "memory_info", "memory_limit", "pool_of"]
@@ -60,6 +61,19 @@ class _Bin:
         self.storage_class = _small_storage(device, self.free)
 
 
+class Loan:
+    """A storage in the hands of a consumer; see `Pool.lend`."""
+
+    __slots__ = ("_back", "_storage")
+
+    def __init__(self, storage: Storage, back: deque[Storage]) -> None:
+        self._storage = storage
+        self._back = back
+
+    def __del__(self) -> None:
+        self._back.append(self._storage)
+
+
 class Pool:
     """The memory of one device. ``allocate(nbytes)`` returns a `Storage`."""
 
@@ -74,6 +88,7 @@ class Pool:
         self._free: list[tuple[int, int]] = []  # large blocks: (bytes, address), sorted
         self._returned: deque[tuple[int, int, int]] = deque()  # from finalisers: (block bytes, address, asked bytes)
         self._large_class = _large_storage(device, self._returned)
+        self._lent: deque[Storage] = deque()  # back from consumers, whose streams may still be using them
         self._lock = threading.RLock()
         self._held = 0  # bytes obtained from the driver
         self._held_small = 0  # of these, slabs
@@ -130,10 +145,12 @@ class Pool:
     def _small_block(self, bin: _Bin) -> int | None:
         """Take a free block of the bin, or cut a new slab; None when there is no room for one."""
         with self._lock:
-            try:
-                return bin.free.pop()
-            except IndexError:
-                pass
+            for _ in range(2):
+                try:
+                    return bin.free.pop()
+                except IndexError:
+                    if not self._recall():
+                        break
             room = SLAB if self.limit is None else min(SLAB, self.limit - self._held)
             size = max(1, room // bin.size) * bin.size
             address = self._obtain(size)
@@ -149,12 +166,10 @@ class Pool:
         """Take a free block that fits, or a new one, as (bytes, address); None when there is no room."""
         size = -(-nbytes // self._alignment) * self._alignment
         with self._lock:
-            self._settle()
-            i = bisect_left(self._free, (size, 0))
-            if i < len(self._free) and self._free[i][0] <= size + (size if self._roomy() else size // 8):
-                block = self._free.pop(i)
-                self._cached_large -= block[0]
-            else:
+            block = self._fitting_block(size)
+            if block is None and self._recall():
+                block = self._fitting_block(size)
+            if block is None:
                 self._trim(size)
                 address = self._obtain(size)
                 if address is None:
@@ -163,6 +178,16 @@ class Pool:
             self._live_large += nbytes
             self._note_peak()
             return block
+
+    def _fitting_block(self, size: int) -> tuple[int, int] | None:
+        """Take the smallest free large block that fits, as (bytes, address)."""
+        self._settle()
+        i = bisect_left(self._free, (size, 0))
+        if i == len(self._free) or self._free[i][0] > size + (size if self._roomy() else size // 8):
+            return None
+        block = self._free.pop(i)
+        self._cached_large -= block[0]
+        return block
 
     def _obtain(self, size: int) -> int | None:
         """Ask the driver for ``size`` bytes, within the limit."""
@@ -191,6 +216,24 @@ class Pool:
             self._cached_large += size
             self._live_large -= nbytes
 
+    def lend(self, storage: Storage) -> Loan:
+        """Keep a storage for a consumer that uses it in a stream of its own, until the loan is dropped.
+
+        What that stream then still does with the block is not part of the device's sequence of work, so the block is
+        not reused before the whole device has been waited for.
+        """
+        return Loan(storage, self._lent)
+
+    def _recall(self) -> bool:
+        """Free what consumers have given back, after waiting for the device; whether there was any."""
+        back = len(self._lent)
+        if back:
+            traffic.synchronisations += 1
+            self.driver.synchronize(self.device.index)
+            for _ in range(back):
+                self._lent.popleft()
+        return back > 0
+
     def _trim(self, size: int) -> None:
         """Return cached blocks, the largest first, until ``size`` more bytes keep to the bound of `SPARE`."""
         bound = SPARE * max(self._peak, self._live() + size)
@@ -205,6 +248,7 @@ class Pool:
     def empty_cache(self) -> None:
         """Give every large block and every slab that is not in use back to the driver."""
         with self._lock:
+            self._recall()
             self._settle()
             while self._free:
                 self._release(*self._free.pop())
