@@ -48,7 +48,7 @@ def as_numpy(view: View) -> np.ndarray[Any, Any]:
     return np.ndarray(
         view.shape,
         view.dtype,
-        np.asarray(_Memory(view.storage)),  # type: ignore[arg-type]
+        np.asarray(_Memory(view.storage)),
         view.offset * itemsize,
         [s * itemsize for s in view.strides],
     )

@@ -20,6 +20,11 @@ from .threads import pool
 
 ALIGNMENT = 64
 
+# Fresh memory costs a page fault a page: 20 ms for 40 MB in pages of 4 KiB, 5 ms in huge ones.
+HUGE_PAGE = 2 << 20
+HUGE_FROM = 4 << 20
+ADVICE_HUGE = 14  # MADV_HUGEPAGE of Linux
+
 
 def open_driver() -> CpuDriver:
     return CpuDriver()
@@ -289,8 +294,11 @@ else:
 
     def _aligned_alloc(nbytes: int) -> int | None:
         place = ctypes.c_void_p()
-        if _posix_memalign()(ctypes.byref(place), ALIGNMENT, nbytes):
+        huge = nbytes >= HUGE_FROM and sys.platform == "linux"
+        if _posix_memalign()(ctypes.byref(place), HUGE_PAGE if huge else ALIGNMENT, nbytes):
             return None
+        if huge:
+            _madvise()(place, nbytes, ADVICE_HUGE)  # without effect where the system has no huge pages
         return place.value
 
     def _aligned_free(address: int) -> None:
@@ -300,6 +308,11 @@ else:
     def _posix_memalign() -> Any:
         prototype = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
         return prototype(("posix_memalign", _c_library()))
+
+    @functools.cache
+    def _madvise() -> Any:
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+        return prototype(("madvise", _c_library()))
 
     @functools.cache
     def _free() -> Any:
