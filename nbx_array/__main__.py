@@ -1,10 +1,22 @@
-"""The command line: ``python -m nbx_array doctor``, or ``nbx-array doctor`` where the package is installed."""
+"""The command line: ``python -m nbx_array demo`` and ``doctor``, or ``nbx-array`` where the package is installed."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+
+
+def demo() -> int:
+    """Run k-means, logistic regression and SciPy statistics on the default device and under NumPy, and compare."""
+    try:
+        from nbx_array import _demo
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "nbx_array":
+            raise
+        print(f"The demo needs {error.name}: pip install 'nbx-array[demo]'", file=sys.stderr)
+        return 2
+    return _demo.main()
 
 
 def doctor() -> int:
@@ -14,7 +26,7 @@ def doctor() -> int:
     return _doctor.main()
 
 
-COMMANDS = {"doctor": doctor}
+COMMANDS = {"demo": demo, "doctor": doctor}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
 
 
 def run(*arguments, **kwargs) -> subprocess.CompletedProcess:
@@ -32,3 +38,41 @@ def test_unknown_command_is_refused():
     done = run("dance")
     assert done.returncode == 2
     assert "dance" in done.stderr and "doctor" in done.stderr
+
+
+def test_demo_agrees_with_numpy_and_needs_no_compiler_the_second_time(tmp_path):
+    """The cache that a first run fills serves a second one, in which Triton and torch cannot be imported."""
+    environment = os.environ | {"NBX_CACHE_DIR": str(tmp_path), "COLUMNS": "120"}
+    first = run("demo", env=environment)
+    assert first.returncode == 0, first.stdout + first.stderr
+    for name in ("k-means", "logistic regression", "zscore", "pearsonr"):
+        assert name in first.stdout
+    second = run("demo", env=environment | {"PYTHONPATH": str(ROOT / ".ci" / "blocked")})
+    assert second.returncode == 0, second.stdout + second.stderr
+    assert "0 kernels compiled" in second.stdout
+
+
+def test_demo_names_what_is_missing(tmp_path):
+    (tmp_path / "rich.py").write_text("raise ModuleNotFoundError('No module named rich', name='rich')")
+    done = run("demo", env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert "rich" in done.stderr and "pip install 'nbx-array[demo]'" in done.stderr
+
+
+def test_k_means_is_scikit_learns():
+    from sklearn.cluster import KMeans
+
+    from nbx_array import _demo
+
+    x = _demo.steps()[0].data[0]
+    starts = x[:: len(x) // 10][:10]
+    expected = KMeans(10, init=starts, n_init=1, max_iter=20, tol=0).fit(x).cluster_centers_
+    np.testing.assert_allclose(_demo.k_means(x, 10), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_logistic_regression_classifies():
+    from nbx_array import _demo
+
+    x, y = _demo.steps()[1].data
+    weights = _demo.logistic_regression(x, y)
+    assert np.mean((x @ weights[:-1] + weights[-1] > 0) == (y == 1)) > 0.98

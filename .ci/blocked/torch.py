@@ -1,0 +1,1 @@
+raise RuntimeError("torch was imported, and nbx_array does without it")

@@ -1,0 +1,1 @@
+raise ImportError("triton is blocked, to show that a filled cache does without it")
