@@ -20,6 +20,8 @@ reentrant, and every statement under it leaves the books in order.
 
 from __future__ import annotations
 
+import contextlib
+import operator
 import os
 import threading
 from bisect import bisect_left, bisect_right, insort
@@ -182,10 +184,14 @@ class Pool:
     def _fitting_block(self, size: int) -> tuple[int, int] | None:
         """Take the smallest free large block that fits, as (bytes, address)."""
         self._settle()
-        i = bisect_left(self._free, (size, 0))
-        if i == len(self._free) or self._free[i][0] > size + (size if self._roomy() else size // 8):
+        largest = size + (size if self._roomy() else size // 8)
+        try:
+            block = self._free.pop(bisect_left(self._free, (size, 0)))
+        except IndexError:
             return None
-        block = self._free.pop(i)
+        if not size <= block[0] <= largest:  # too large, or another one if a collection came in between
+            insort(self._free, block)
+            return None
         self._cached_large -= block[0]
         return block
 
@@ -210,11 +216,12 @@ class Pool:
 
     def _settle(self) -> None:
         """Book the large blocks that finalisers have returned."""
-        while self._returned:
-            size, address, nbytes = self._returned.popleft()
-            insort(self._free, (size, address))
-            self._cached_large += size
-            self._live_large -= nbytes
+        with contextlib.suppress(IndexError):
+            while True:
+                size, address, nbytes = self._returned.popleft()
+                insort(self._free, (size, address))
+                self._cached_large += size
+                self._live_large -= nbytes
 
     def lend(self, storage: Storage) -> Loan:
         """Keep a storage for a consumer that uses it in a stream of its own, until the loan is dropped.
@@ -230,45 +237,52 @@ class Pool:
         if back:
             traffic.synchronisations += 1
             self.driver.synchronize(self.device.index)
-            for _ in range(back):
-                self._lent.popleft()
+            with contextlib.suppress(IndexError):
+                for _ in range(back):
+                    self._lent.popleft()
         return back > 0
 
     def _trim(self, size: int) -> None:
         """Return cached blocks, the largest first, until ``size`` more bytes keep to the bound of `SPARE`."""
         bound = SPARE * max(self._peak, self._live() + size)
-        while self._free and self._held + size > bound:
-            self._release(*self._free.pop())
+        while self._held + size > bound and self._release_largest():
+            pass
 
-    def _release(self, size: int, address: int) -> None:
+    def _release_largest(self) -> bool:
+        """Return the largest cached block to the driver; whether there was one."""
+        try:
+            size, address = self._free.pop()
+        except IndexError:
+            return False
         self._cached_large -= size
         self._held -= size
         self.driver.free(address, self.device.index)
+        return True
 
     def empty_cache(self) -> None:
         """Give every large block and every slab that is not in use back to the driver."""
         with self._lock:
             self._recall()
             self._settle()
-            while self._free:
-                self._release(*self._free.pop())
+            while self._release_largest():
+                pass
             for bin in self._bins:
                 self._release_slabs(bin)
 
     def _release_slabs(self, bin: _Bin) -> None:
         """Return the bin's slabs whose blocks are all free. Other threads may pop and append meanwhile."""
+        addresses = []
+        with contextlib.suppress(IndexError):
+            for _ in range(len(bin.free)):
+                addresses.append(bin.free.pop())
+        slabs = bin.slabs[:]  # has the slab of every address, since a slab stays while one of its blocks is missing
         blocks: dict[tuple[int, int], list[int]] = {}
-        for _ in range(len(bin.free)):
-            try:
-                address = bin.free.pop()
-            except IndexError:
-                break
-            slab = bin.slabs[bisect_right(bin.slabs, (address, SMALL)) - 1]
-            blocks.setdefault(slab, []).append(address)
-        for slab, addresses in sorted(blocks.items(), reverse=True):
+        for address in sorted(addresses, reverse=True):
+            blocks.setdefault(slabs[bisect_right(slabs, (address, SMALL)) - 1], []).append(address)
+        for slab, found in blocks.items():
             address, size = slab
-            if len(addresses) * bin.size < size:
-                bin.free.extend(sorted(addresses, reverse=True))
+            if len(found) * bin.size < size:
+                bin.free.extend(found)
                 continue
             bin.slabs.remove(slab)
             self._held_small -= size
@@ -374,8 +388,8 @@ def memory_info(device: str | Device) -> MemoryInfo:
 
 def memory_limit(nbytes: int | None, device: str | Device) -> None:
     """Let the pool of a device hold no more than ``nbytes`` bytes, cached blocks included; None lifts the limit."""
-    if nbytes is not None and nbytes < 0:
-        raise ValueError(f"memory_limit takes a number of bytes or None, not {nbytes}")
+    if nbytes is not None and operator.index(nbytes) < 0:
+        raise ValueError(f"memory_limit: a limit is a number of bytes or None, not {nbytes}")
     pool_of(device).set_limit(nbytes)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
+from types import EllipsisType, NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,17 +151,16 @@ def collapse(shape: Sequence[int], *strides: Sequence[int]) -> tuple[Shape, tupl
         return (0,), tuple((0,) for _ in strides)
     dims: list[int] = []
     steps: list[list[int]] = []  # of each kept dimension: its stride in every operand
-    for axis, d in enumerate(shape):
+    for d, *here in zip(shape, *strides, strict=True):
         if d == 1:
             continue
-        here = [s[axis] for s in strides]
-        if dims and all(outer == inner * d for outer, inner in zip(steps[-1], here, strict=True)):
+        if steps and steps[-1] == [s * d for s in here]:
             dims[-1] *= d
             steps[-1] = here
         else:
             dims.append(d)
             steps.append(here)
-    return tuple(dims), tuple(tuple(step[operand] for step in steps) for operand in range(len(strides)))
+    return tuple(dims), tuple(zip(*steps, strict=True)) if steps else ((),) * len(strides)
 
 
 # ------------------------------------------------------------------------------------------------ broadcasting
@@ -235,10 +235,12 @@ def flip(shape: Shape, strides: Shape, offset: int, axes: Iterable[int]) -> tupl
 def basic_index(shape: Shape, strides: Shape, offset: int, key: object) -> tuple[Shape, Shape, int]:
     """Shape, strides and offset of ``x[key]`` for a key of integers, slices, Ellipsis and None."""
     items = key if isinstance(key, tuple) else (key,)
-    consumed = sum(item is not None and item is not Ellipsis for item in items)
+    kinds = [type(item) for item in items]
+    ellipses = kinds.count(EllipsisType)
+    consumed = len(items) - ellipses - kinds.count(NoneType)
     if consumed > len(shape):
         raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {consumed} were indexed")
-    if sum(item is Ellipsis for item in items) > 1:
+    if ellipses > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     dims: list[int] = []
     steps: list[int] = []
@@ -336,11 +338,15 @@ def reshape_strides(shape: Shape, strides: Shape, new_shape: Shape) -> Shape | N
 def may_overlap(a: View, b: View) -> bool:
     """Whether the two views might share a byte. False is certain; True may be a false alarm.
 
-    Addresses are compared, not storages, because two imports can wrap the same memory. Ranges that do not meet are
+    Two storages can be the same memory where both are shared, so addresses are compared. Ranges that do not meet are
     disjoint, and so are views that interleave: when all strides are multiples of g bytes, every element starts at the
     same remainder modulo g (``x[::2]`` and ``x[1::2]``, the real and the imaginary parts).
     """
-    if a.storage.device is not b.storage.device or 0 in a.shape or 0 in b.shape:
+    if a.storage is not b.storage and not (
+        a.storage.shared and b.storage.shared and a.storage.device is b.storage.device
+    ):
+        return False
+    if 0 in a.shape or 0 in b.shape:
         return False
     size_a, size_b = a.dtype.itemsize, b.dtype.itemsize
     low_a, high_a = (a.storage.ptr + i * size_a for i in span(a.shape, a.strides, a.offset))

@@ -234,6 +234,8 @@ def test_other_errors_of_the_driver_pass(pool, driver, monkeypatch):
 def test_limit_takes_a_number_of_bytes(fake_device):
     with pytest.raises(ValueError, match="-1"):
         memory_limit(-1, fake_device)
+    with pytest.raises(TypeError, match="float"):
+        memory_limit(1e9, fake_device)
 
 
 # ------------------------------------------------------------------------------------------------ traces
@@ -402,6 +404,45 @@ def test_a_collection_inside_an_allocation_may_allocate_and_free(pool, driver, m
     del kept
     info = pool.info()
     assert info.live == 0 and info.cached == driver.used
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_collections_at_every_step(seed):
+    """Cycles whose finalisers allocate and free die all over the pool's own code, and nothing gets lost or doubled."""
+    driver = FakeDriver()
+    pool = Pool(FAKE, driver)
+    choose = random.Random(seed)
+    sizes = (50, 3000, MB, 2 * MB, 3 * MB, 5 * MB)
+
+    class Finalised:
+        def __init__(self) -> None:
+            self.held = [pool.allocate(choose.choice(sizes)) for _ in range(2)]
+            self.cycle = self
+
+        def __del__(self) -> None:
+            self.held.append(pool.allocate(choose.choice(sizes)))
+            if choose.random() < 0.1:
+                pool.empty_cache()
+
+    live = []
+    threshold = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for _ in range(400):
+            Finalised()
+            live.append(pool.allocate(choose.choice(sizes)))
+            if len(live) > 20:
+                live.pop(choose.randrange(len(live)))
+            ranges = sorted((s.ptr, s.ptr + block_bytes(s)) for s in live)
+            assert all(a[1] <= b[0] for a, b in itertools.pairwise(ranges))
+    finally:
+        gc.set_threshold(*threshold)
+    live.clear()
+    gc.collect()
+    info = pool.info()
+    assert info.live == 0 and info.cached == driver.used
+    pool.empty_cache()
+    assert driver.used == 0 and pool.info()[:2] == (0, 0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
