@@ -223,7 +223,7 @@ def flip(shape: Shape, strides: Shape, offset: int, axes: Iterable[int]) -> tupl
     """Strides and offset of the view that runs backwards along the given axes."""
     steps = list(strides)
     for a in axes:
-        if shape[a]:
+        if 0 not in shape:
             offset += (shape[a] - 1) * steps[a]
         steps[a] = -steps[a]
     return tuple(steps), offset
@@ -233,7 +233,11 @@ def flip(shape: Shape, strides: Shape, offset: int, axes: Iterable[int]) -> tupl
 
 
 def basic_index(shape: Shape, strides: Shape, offset: int, key: object) -> tuple[Shape, Shape, int]:
-    """Shape, strides and offset of ``x[key]`` for a key of integers, slices, Ellipsis and None."""
+    """Shape, strides and offset of ``x[key]`` for a key of integers, slices, Ellipsis and None.
+
+    A view without elements keeps the offset, so that it points nowhere outside its storage.
+    """
+    start = offset
     items = key if isinstance(key, tuple) else (key,)
     kinds = [type(item) for item in items]
     ellipses = kinds.count(EllipsisType)
@@ -255,24 +259,24 @@ def basic_index(shape: Shape, strides: Shape, offset: int, key: object) -> tuple
             steps += strides[kept]
             axis = kept.stop
         elif isinstance(item, slice):
-            d, s, start = _slice(shape[axis], strides[axis], item)
+            d, s, distance = _slice(shape[axis], strides[axis], item)
             dims.append(d)
             steps.append(s)
-            offset += start
+            offset += distance
             axis += 1
         else:
             offset += _position(item, axis, shape[axis]) * strides[axis]
             axis += 1
-    return tuple(dims) + shape[axis:], tuple(steps) + strides[axis:], offset
+    dims += shape[axis:]
+    steps += strides[axis:]
+    return tuple(dims), tuple(steps), start if 0 in dims else offset
 
 
 def _slice(length: int, stride: int, item: slice) -> tuple[int, int, int]:
-    """Length, stride and first element of a dimension after a slice."""
+    """Length and stride of a dimension after a slice, and how far its first element moves."""
     start, stop, step = item.indices(length)
     count = len(range(start, stop, step))
-    if count == 0:
-        return 0, stride, 0  # an empty view points nowhere outside its storage
-    return count, (stride if count == 1 else stride * step), start * stride
+    return count, (stride * step if count > 1 else stride), start * stride
 
 
 def _position(item: object, axis: int, length: int) -> int:
