@@ -98,18 +98,8 @@ def _source(types: tuple[str, ...]) -> str:
     slots = [f"ptr %slot{i}" for i in range(n)] + ["ptr %global.slot", "ptr %profile.slot"]
     pointers_type = f"[{n + 2} x ptr]"
     # CUlaunchConfig: grid, block, shared memory, stream, attributes.
-    configuration = [
-        "i32 %gx",
-        "i32 %gy",
-        "i32 %gz",
-        "i32 %threads",
-        "i32 1",
-        "i32 1",
-        "i32 %shared",
-        "ptr %stream",
-        "ptr %attributes",
-        "i32 %count32",
-    ]
+    integers = ("%gx", "%gy", "%gz", "%threads", "1", "1", "%shared")
+    configuration = [*(f"i32 {i}" for i in integers), "ptr %stream", "ptr %attributes", "i32 %count32"]
     configuration_type = "{ i32, i32, i32, i32, i32, i32, i32, ptr, ptr, i32 }"
     body = f"""
 {_word("cells", "ptr")}

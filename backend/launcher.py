@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from . import compiler, native
+from . import compiler, native, recording
 from .contract import CompiledKernel, Device, get_driver
 
 
@@ -41,6 +41,7 @@ def get_launcher(
     options: tuple[tuple[str, Any], ...] = (),
 ) -> Launcher:
     """The launcher of a kernel on a device, compiled at the first call with these arguments."""
+    wanted = aligned
     if device.backend == "cpu":
         aligned = False  # alignment changes nothing there, and would compile everything twice
     # Types beside the values: 1, 1.0 and True are equal, and make different kernels.
@@ -52,6 +53,7 @@ def get_launcher(
             if launcher is None:
                 driver = get_driver(device.backend)
                 target = driver.target(device.index)
+                recording.announce(recording.Spec(source, signature, constants, wanted, options), device, target)
                 kernel = compiler.compile_kernel(source, signature, constants, target, aligned, options)
                 launcher = _launchers[key] = Launcher(kernel, *driver.bind(kernel, device.index))
         _being_made.pop(key, None)

@@ -1,0 +1,105 @@
+"""Compiling for a device that is not here.
+
+`Absent` takes a driver's place: it knows its target and refuses everything else. So the code that launches a kernel can
+be asked which kernel that is, as if the device were there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from . import compiler, contract, launcher, recording
+from .contract import Device, DeviceError, Properties, Target, get_device
+from .recording import Spec
+
+
+def parse_target(text: str) -> Target:
+    """``sm_90``, ``gfx942``, ``cpu``, as compilers name what they compile for."""
+    if text == "cpu":
+        return Target("cpu", "host", 1)
+    if found := re.fullmatch(r"sm_(\d+)", text):
+        return Target("cuda", int(found[1]), 32)
+    if re.fullmatch(r"gfx[0-9a-f]+", text):  # GCN and CDNA run 64 threads a wave, RDNA (gfx10 and later) 32
+        return Target("hip", text, 64 if text.startswith("gfx9") else 32)
+    raise ValueError(f"unknown target {text!r}; known are sm_80, sm_90, ..., gfx942, gfx1100, ... and cpu")
+
+
+def compile_ahead(spec: Spec, target: Target) -> str | None:
+    """Compile a kernel into the disk cache; what went wrong, None if nothing did."""
+    aligned = spec.aligned and target.backend != "cpu"
+    try:
+        compiler.compile_kernel(spec.source, spec.signature, spec.constants, target, aligned, spec.options)
+    except Exception as error:
+        lines = [line for line in str(error).splitlines() if line.strip()]  # Triton quotes the source first
+        return f"{type(error).__name__}: {lines[-1].strip() if lines else 'no reason given'}"
+    return None
+
+
+class Absent:
+    """A driver of one device that has a target and nothing else."""
+
+    artifact_kind = ""
+
+    def __init__(self, target: Target):
+        self.backend = target.backend
+        self._target = target
+
+    def count(self) -> int:
+        return 1
+
+    def target(self, index: int) -> Target:
+        return self._target
+
+    def properties(self, index: int) -> Properties:
+        return Properties(str(self._target.arch), 0, 0, {})
+
+    def memory(self, index: int) -> tuple[int, int]:
+        return 0, 0
+
+    def __getattr__(self, name: str) -> Callable[..., NoReturn]:
+        def refuse(*arguments: Any, **keywords: Any) -> NoReturn:
+            raise DeviceError(f"there is no {self.backend} device here: {name} is impossible")
+
+        return refuse
+
+
+class _Noted(Exception):
+    """Ends a launch once its kernel is known."""
+
+
+@contextmanager
+def absent_device(target: Target) -> Iterator[Device]:
+    """The first device of the target's backend, with no kernel made yet, for as long as the context lasts."""
+    driver, launchers = contract._drivers.get(target.backend), launcher._launchers
+    contract._drivers[target.backend] = Absent(target)
+    launcher._launchers = {}
+    try:
+        yield get_device(target.backend)
+    finally:
+        launcher._launchers = launchers
+        contract._drivers.pop(target.backend)
+        if driver is not None:
+            contract._drivers[target.backend] = driver
+
+
+def kernels_of(launches: Iterable[Callable[[], object]], device: Device) -> Iterator[Spec]:
+    """The kernels that functions would launch on a device, the first of each function; none runs."""
+    for launch in launches:
+        noted: list[Spec] = []
+
+        def note(spec: Spec, wanted: Device, noted: list[Spec] = noted) -> None:
+            if wanted is device:
+                noted.append(spec)
+                raise _Noted
+
+        recording.watchers.append(note)
+        try:
+            launch()
+        except _Noted:
+            pass
+        finally:
+            recording.watchers.remove(note)
+        yield from noted

@@ -1,0 +1,103 @@
+"""Every kernel family, and for each the launches that stand for it.
+
+Compiling ahead asks here what there is to compile, and CI compiles all of it for every target. A family is a function
+of a device that yields launches: functions of no arguments that would launch a kernel or fetch its launcher. They are
+called to learn which kernel that is, and never reach the launch itself, so addresses are 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from nbx_array.backend.ahead import absent_device, kernels_of
+from nbx_array.backend.contract import Device, Target
+from nbx_array.backend.recording import Spec
+from nbx_array.kernels import creation, fused, signature
+from nbx_array.kernels.pointwise import TABLE, UnsupportedDtype, resolve
+from nbx_array.kernels.types import default_float, is_complex
+
+Launches = Iterator[Callable[[], object]]
+
+INTEGERS = tuple(np.dtype(name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+COMPLEX = (np.dtype(np.complex64), np.dtype(np.complex128))
+DTYPES = (np.dtype(np.bool_), *INTEGERS, *FLOATS, *COMPLEX)
+
+
+def _flat(op: str, kids: tuple[signature.Sig, ...], compute: np.dtype | None, dtype: np.dtype) -> Callable[[], object]:
+    sig = signature.operation(op, kids, compute, dtype, kids[0].device, general=False)
+    return lambda: fused.flat_launcher(sig)
+
+
+def pointwise(device: Device) -> Launches:
+    """Every function of the table for every dtype that it is computed in, over contiguous arrays."""
+    for row in TABLE.values():
+        computed = set()
+        for dtype in DTYPES:
+            try:
+                compute, result = resolve(row, dtype, default_float(device))
+            except UnsupportedDtype:
+                continue
+            if compute not in computed:
+                computed.add(compute)
+                yield _flat(row.name, (signature.leaf(compute, device),) * row.arity, compute, result)
+
+
+def casts(device: Device) -> Launches:
+    """From every dtype to every other one that is not of a lesser kind."""
+    for source in DTYPES:
+        for target in DTYPES:
+            if source != target and (is_complex(target) or not is_complex(source)):
+                yield _flat("astype", (signature.leaf(source, device),), None, target)
+
+
+def choice(device: Device) -> Launches:
+    """`where` for every dtype."""
+    condition = signature.leaf(np.dtype(np.bool_), device)
+    for dtype in DTYPES:
+        yield _flat("where", (condition, *(signature.leaf(dtype, device),) * 2), None, dtype)
+
+
+def created(device: Device) -> Launches:
+    """Arrays filled with one value, `arange` and `linspace`."""
+    for dtype in DTYPES:
+        fill = signature.scalar(dtype, device)
+        yield lambda fill=fill: fused.flat_launcher(fill)  # type: ignore[misc]
+    for dtype in (*INTEGERS, *FLOATS):
+        yield lambda dtype=dtype: creation.arithmetic(0, dtype, device, 0, 1, 1)  # type: ignore[misc]
+    for dtype in FLOATS:
+        yield lambda dtype=dtype: creation.spaced(0, dtype, device, 0.0, 1.0, 2, True)  # type: ignore[misc]
+
+
+FAMILIES: dict[str, Callable[[Device], Launches]] = {
+    "pointwise": pointwise,
+    "casts": casts,
+    "where": choice,
+    "creation": created,
+}
+
+
+def specs(family: str, target: Target) -> list[Spec]:
+    """The kernels of a family for a target, whether or not there is such a device."""
+    with absent_device(target) as device:
+        return list(dict.fromkeys(kernels_of(FAMILIES[family](device), device)))
+
+
+def describe(spec: Spec) -> str:
+    """A kernel in a line: its name, for generated source the statement that says most, and its argument types."""
+    name = spec.source.name
+    if spec.source.text is not None:
+        calls = [line.strip() for line in spec.source.text.splitlines() if " = " in line and "(" in line]
+        name += f" [{calls[-1]}]" if calls else ""
+    return f"{name} ({', '.join(kind for _, kind in spec.signature)})"
+
+
+def move(spec: Spec, recorded: str, wanted: str) -> Spec:
+    """A kernel recorded on one backend with the block and warps that another one takes."""
+    if recorded == wanted:
+        return spec
+    old, new = (fused.rule(Device(backend)) for backend in (recorded, wanted))
+    constants = tuple((k, new.block if (k, v) == ("BLOCK", old.block) else v) for k, v in spec.constants)
+    options = tuple((k, new.num_warps if k == "num_warps" else v) for k, v in spec.options)
+    return spec._replace(constants=constants, options=options)

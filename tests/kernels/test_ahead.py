@@ -1,0 +1,179 @@
+"""Compiling ahead: every family for every target, lists of recorded kernels, caches that travel."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from nbx_array.backend import recording
+from nbx_array.backend.ahead import parse_target
+from nbx_array.backend.compiler import Source
+from nbx_array.backend.contract import Target, get_device
+from nbx_array.backend.recording import Spec
+from nbx_array.kernels import registry
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*arguments: object, **environment: object) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {key: str(value) for key, value in environment.items()}
+    return subprocess.run([sys.executable, *map(str, arguments)], env=env, text=True, capture_output=True)
+
+
+def compile_ahead(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return run("-m", "nbx_array.kernels", "compile", "--jobs", 2, *arguments)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "gfx942", "gfx1100"])
+def test_every_family_compiles_for_every_target(target, tmp_path):
+    done = compile_ahead("--target", target, "--output", tmp_path)
+    failures = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    assert failures == [] and done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_module_that_launches_kernels_is_in_the_registry():
+    launching = set()
+    for path in (ROOT / "kernels").glob("*.py"):
+        names = {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
+        if "get_launcher" in names:
+            launching.add(f"nbx_array.kernels.{path.stem}")
+    assert launching
+    used = {value.__name__ for value in vars(registry).values() if type(value).__name__ == "module"}
+    assert launching <= used, f"kernels.registry has no family for {launching - used}"
+
+
+@pytest.mark.parametrize("family", registry.FAMILIES)
+def test_a_family_has_kernels_and_leaves_no_trace(family):
+    made = registry.specs(family, Target("cuda", 90, 32))
+    assert len(made) == len(set(made)) > 10
+    assert registry.specs(family, Target("cuda", 90, 32)) == made
+    assert not recording.watchers
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("sm_80", ("cuda", 80, 32)),
+        ("sm_120", ("cuda", 120, 32)),
+        ("gfx90a", ("hip", "gfx90a", 64)),
+        ("gfx942", ("hip", "gfx942", 64)),
+        ("gfx1100", ("hip", "gfx1100", 32)),
+        ("cpu", ("cpu", "host", 1)),
+    ],
+)
+def test_targets(text, target):
+    assert parse_target(text) == target
+
+
+@pytest.mark.parametrize("text", ["sm90", "sm_", "gfx", "cuda:90", ""])
+def test_wrong_targets(text):
+    with pytest.raises(ValueError, match="unknown target"):
+        parse_target(text)
+    done = compile_ahead("--target", text)
+    assert done.returncode == 2 and "--target" in done.stderr
+
+
+GOOD = {
+    "name": "copy",
+    "target": ["cpu", "host", 1],
+    "module": None,
+    "text": "import triton\nimport triton.language as tl\n\n@triton.jit\ndef copy(x, o, BLOCK: tl.constexpr):\n"
+    "    i = tl.arange(0, BLOCK)\n    tl.store(o + i, tl.load(x + i))\n",
+    "signature": [["x", "*fp32"], ["o", "*fp32"]],
+    "constants": [["BLOCK", 128]],
+    "aligned": True,
+    "options": [["num_warps", 1]],
+}
+
+
+def test_a_kernel_that_fails_is_named_and_the_others_are_compiled(tmp_path):
+    bad = {
+        **GOOD,
+        "name": "broken",
+        "text": GOOD["text"].replace("def copy", "def broken").replace("tl.load", "tl.lode"),
+    }
+    foreign = {"name": "mine", "target": ["cuda", 80, 32]}
+    path = tmp_path / "list"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (GOOD, bad, foreign, GOOD)))
+    done = compile_ahead("--target", "sm_80", "--target", "gfx942", "--list", path, "--output", tmp_path / "cache")
+    assert done.returncode == 1
+    failures = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    assert len(failures) == 2 and all("broken" in line and "lode" in line for line in failures)
+    assert "2 of 4 compiled" in done.stdout and "left out: mine" in done.stdout
+    kinds = {json.loads(p.read_bytes().split(b"\n")[1])["kind"] for p in (tmp_path / "cache").iterdir()}
+    assert kinds == {"cubin", "hsaco"}
+
+
+def test_a_list_that_is_none(tmp_path):
+    path = tmp_path / "list"
+    path.write_text(json.dumps(GOOD) + "\nnonsense\n")
+    with pytest.raises(ValueError, match="line 2: not a recorded kernel"):
+        recording.read(str(path))
+    path.write_text("")
+    done = compile_ahead("--target", "sm_80", "--list", path)
+    assert done.returncode == 1 and "nothing to compile" in done.stdout
+
+
+def test_a_program_is_recorded_and_its_kernels_compiled_for_another_target(tmp_path):
+    program = """if True:
+        import nbx_array as xp
+        x = xp.arange(10, dtype=xp.float32)
+        print(float((xp.exp(x) * 2 + 1)[3]))
+        """
+    listed, cache = tmp_path / "list", tmp_path / "cache"
+    done = run("-c", program, NBX_RECORD=listed, NBX_BACKEND="cpu", NBX_CACHE_DIR=tmp_path / "own", NBX_FUSE=1)
+    assert done.returncode == 0, done.stderr
+    found = recording.read(str(listed))
+    assert {r.target for r in found} == {Target("cpu", "host", 1)}
+    assert any("exponential.exp" in (r.spec.source.text or "") for r in found)
+    done = compile_ahead("--target", "sm_90", "--list", listed, "--output", cache)
+    assert done.returncode == 0, done.stdout
+    # What was recorded for the CPU is compiled with the block and the warps of a GPU.
+    specs = [registry.move(r.spec, "cpu", "cuda") for r in found]
+    assert all(dict(s.constants).get("BLOCK", 1024) == 1024 and dict(s.options)["num_warps"] == 4 for s in specs)
+
+
+def test_a_recorded_kernel_is_read_back_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "list"
+    monkeypatch.setenv("NBX_RECORD", str(path))
+    constants = (("a", 1), ("b", 1.5), ("c", True), ("d", None), ("e", "text"), ("f", (1, (2, 3))), ("g", float("inf")))
+    target = Target("cuda", 90, 32)
+    specs = [
+        Spec(Source.generated("text\n", "k"), (("x", "*fp32"),), constants, True, (("num_warps", 4),)),
+        Spec(Source.of("nbx_array.kernels.source.creation", "spaced"), (), (), False, ()),
+    ]
+    for spec in specs:
+        recording.announce(spec, get_device("cuda"), target)
+        recording.announce(spec, get_device("cuda"), target)
+    recording.announce(specs[0]._replace(constants=(("dtype", object()),)), get_device("cuda"), target)
+    assert recording.read(str(path)) == [
+        *(("k" if s.source.text else "spaced", target, s) for s in specs),
+        ("k", target, None),
+    ]
+
+
+def test_a_carried_cache_needs_no_triton(tmp_path):
+    """Kernels compiled ahead are found by the code that launches them, with triton out of reach."""
+    done = compile_ahead("--target", "sm_90", "--family", "creation", "--output", tmp_path)
+    assert done.returncode == 0, done.stdout
+    program = """if True:
+        import sys
+        sys.modules["triton"] = None
+        from nbx_array.backend import compiler
+        from nbx_array.backend.ahead import parse_target
+        from nbx_array.kernels import registry
+        target = parse_target("sm_90")
+        for spec in registry.specs("creation", target):
+            kernel = compiler.compile_kernel(*spec[:3], target, *spec[3:])
+            assert kernel.kind == "cubin" and kernel.artifact[:4] == bytes([127]) + b"ELF"
+        assert compiler.compilations.value == 0
+        print("loaded")
+        """
+    done = run("-c", program, NBX_CACHE_DIR=tmp_path)
+    assert done.stdout == "loaded\n", done.stderr
