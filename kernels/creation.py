@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import get_launcher
@@ -13,9 +12,15 @@ from nbx_array.kernels.types import default_float, type_row
 MODULE = "nbx_array.kernels.source.creation"
 
 
-def _run(name: str, dtype: np.dtype, number: str, scalars: tuple[str, ...], device: Device, address: int, args: tuple, n: int) -> None:
+def _run(
+    name: str, dtype: np.dtype, number: str, scalars: tuple[str, ...], device: Device, address: int, args: tuple, n: int
+) -> None:
     limits = rule(device)
-    signature = (("o", type_row(dtype).pointer), *((s, "i64" if s == "last" else number) for s in scalars), ("n", "i64"))
+    signature = (
+        ("o", type_row(dtype).pointer),
+        *((s, "i64" if s == "last" else number) for s in scalars),
+        ("n", "i64"),
+    )
     options = (("num_warps", limits.num_warps),)
     constants = (("BLOCK", limits.block),)
     launcher = get_launcher(Source.of(MODULE, name), signature, constants, device, options=options)

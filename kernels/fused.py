@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import Launcher, get_launcher
-from nbx_array.memory.view import collapse
 from nbx_array.kernels import generate
 from nbx_array.kernels.signature import Sig
 from nbx_array.kernels.types import type_row
+from nbx_array.memory.view import collapse
 
 Strides = tuple[int, ...]
 
@@ -32,14 +32,21 @@ class Rule(NamedTuple):
 
 
 # The CPU wants long loops and few programs; a GPU wants 8 elements a thread (benchmarks/NOTES.md).
-_RULES = {"cpu": Rule(16384, 1, 4096, 64), "cuda": Rule(1024, 4, 1024, 32), "hip": Rule(1024, 4, 1024, 32), "metal": Rule(1024, 4, 1024, 32)}
+_RULES = {
+    "cpu": Rule(16384, 1, 4096, 64),
+    "cuda": Rule(1024, 4, 1024, 32),
+    "hip": Rule(1024, 4, 1024, 32),
+    "metal": Rule(1024, 4, 1024, 32),
+}
 
 
 def rule(device: Device) -> Rule:
     return _RULES[device.backend]
 
 
-def _launcher(sig: Sig, text: str, parameters: list[tuple[str, str]], constants: tuple[tuple[str, Any], ...], aligned: bool) -> Launcher:
+def _launcher(
+    sig: Sig, text: str, parameters: list[tuple[str, str]], constants: tuple[tuple[str, Any], ...], aligned: bool
+) -> Launcher:
     source = Source.generated(text, "pointwise")
     options = (("num_warps", rule(sig.device).num_warps),)
     return get_launcher(source, tuple(parameters), constants, sig.device, aligned=aligned, options=options)
@@ -63,7 +70,7 @@ def flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...] = ()) -> Launch
     key = ("flat", aliases)
     launcher = sig.launchers.get(key)
     if launcher is None:
-        body = generate.body(sig, lambda k: generate.Address(f"base + i"), "[BLOCK]", dict(aliases))
+        body = generate.body(sig, lambda k: generate.Address("base + i"), "[BLOCK]", dict(aliases))
         lines = [
             "base = tl.program_id(0).to(tl.int64) * BLOCK",
             "i = tl.arange(0, BLOCK)",
@@ -72,7 +79,10 @@ def flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...] = ()) -> Launch
             *generate.store("o", "base + i", body.value),
         ]
         parameters = [*body.parameters, output(sig), ("n", "i64")]
-        text = generate.module(body.modules, generate.function("pointwise", [*(name for name, _ in parameters), "BLOCK: tl.constexpr"], lines))
+        text = generate.module(
+            body.modules,
+            generate.function("pointwise", [*(name for name, _ in parameters), "BLOCK: tl.constexpr"], lines),
+        )
         launcher = _launcher(sig, text, parameters, (("BLOCK", rule(sig.device).block),), sig.aligned)
         sig.launchers[key] = launcher
         if not aliases:
@@ -116,7 +126,13 @@ def _tile(sizes: list[int], strides: list[list[int]], limits: Rule) -> tuple[int
     row = along[-1] if along else len(sizes) - 2
     width = _next_power_of_two(columns)
     width = min(width, limits.side if along else limits.tile)
-    return row, min(_next_power_of_two(sizes[row]), max(limits.tile // width, 1), limits.tile if not along else 4 * limits.side), width
+    return (
+        row,
+        min(
+            _next_power_of_two(sizes[row]), max(limits.tile // width, 1), limits.tile if not along else 4 * limits.side
+        ),
+        width,
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -163,9 +179,14 @@ def _general_launcher(
     names = [str(k) for k in range(len(pattern) - 1)] + ["o"]
     addresses = [offset(name, classes) for name, classes in zip(names, pattern, strict=True)]
     # An operand that one of the tile's axes does not move is loaded as a smaller block under that axis's own mask.
-    masks = {(True, True): ", mask=m", (True, False): ", mask=row_m", (False, True): ", mask=column_m", (False, False): ""}
+    masks = {
+        (True, True): ", mask=m",
+        (True, False): ", mask=row_m",
+        (False, True): ", mask=column_m",
+        (False, False): "",
+    }
     addresses = [
-        address._replace(mask=masks[(classes[0] != "0" , classes[1] != "0")])
+        address._replace(mask=masks[(classes[0] != "0", classes[1] != "0")])
         for address, classes in zip(addresses, pattern, strict=True)
     ]
     body = generate.body(sig, lambda k: addresses[k], f"[{rows}, {columns}]")
@@ -197,7 +218,9 @@ def _general_launcher(
     parameters = [*body.parameters, output(sig), *((name, "i64") for name in numbers)]
     text = generate.module(
         body.modules,
-        generate.function("pointwise", [*(name for name, _ in parameters), "ROWS: tl.constexpr", "COLUMNS: tl.constexpr"], lines),
+        generate.function(
+            "pointwise", [*(name for name, _ in parameters), "ROWS: tl.constexpr", "COLUMNS: tl.constexpr"], lines
+        ),
     )
     return _launcher(sig, text, parameters, (("ROWS", rows), ("COLUMNS", columns)), sig.aligned and out_aligned)
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-
 from nbx_array.kernels.pointwise import BOOL, TABLE
 from nbx_array.kernels.signature import SAME, Sig
 from nbx_array.kernels.types import component, is_complex, type_row

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-
 from nbx_array.kernels.types import component, kind
 
 BOOL = np.dtype(np.bool_)
@@ -66,7 +65,9 @@ _ROWS = [
     Pointwise("divide", 2, "biufc", "float", _e("divide"), _c("divide")),
     Pointwise("floor_divide", 2, "biuf", "number", _e("floor_divide")),
     Pointwise("remainder", 2, "biuf", "number", _e("remainder")),
-    Pointwise("pow", 2, "biufc", "number", "exponential.pow", "complex_functions.pow", integer=_e("integer_pow"), costly=True),
+    Pointwise(
+        "pow", 2, "biufc", "number", "exponential.pow", "complex_functions.pow", integer=_e("integer_pow"), costly=True
+    ),
     Pointwise("negative", 1, "iufc", "same", _e("negative"), _c("negative")),
     Pointwise("positive", 1, "iufc", "same", _e("positive"), _c("positive")),
     Pointwise("abs", 1, "biufc", "magnitude", _e("abs"), _c("abs"), _e("positive")),

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-
 from nbx_array.backend.contract import Device, get_device
 from nbx_array.memory import Storage, allocator
 
@@ -33,15 +32,16 @@ class Sig:
         "dtype",
         "flat",  # launcher of the kernel for contiguous operands, once made
         "general",  # some leaf has strides of its own: they lie in the expression's `geo`
+        "inner",  # flat leaves: the signature of a contiguous piece that starts anywhere, None where that depends
         "itemsize",
         "kids",
-        "inner",  # flat leaves: the signature of a contiguous piece that starts anywhere, None where that depends
         "launchers",  # launchers of every other form, by a key of that form
         "leaf",  # the signature of this expression once realised
         "leaves",  # number of array operands
         "nodes",  # number of operations
         "op",
         "reflected",  # as binary, for a left operand that is no array
+        "runs",  # how often its kernel ran
         "scalars",  # number of scalar operands
         "seen",  # how often a kernel was wanted for it
         "successors",  # every other way on: a key of operation and operands -> Sig
@@ -87,6 +87,7 @@ class Sig:
         self.flat = None
         self.launchers: dict[object, object] = {}
         self.seen = 0
+        self.runs = 0
 
     def __repr__(self) -> str:
         if self.op in ("leaf", "scalar"):
@@ -143,4 +144,14 @@ def operation(
     sig.leaf = leaf(dtype, device)
     sig.inner = None
     sig.allocate = sig.leaf.allocate
+    if sig.nodes > 1:
+        _fused.append(sig)
     return sig
+
+
+_fused: list[Sig] = []
+
+
+def fused_runs() -> int:
+    """How often a kernel of more than one operation ran."""
+    return sum(sig.runs for sig in _fused)

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-
 from nbx_array.backend.contract import Device
 
 

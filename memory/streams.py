@@ -7,12 +7,29 @@ pool reuse a freed block at once, and a kernel read what an earlier one wrote, w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import stream_cell
 from nbx_array.memory.pool import pool_of
 from nbx_array.memory.statistics import traffic
 
-__all__ = ["current_stream", "order", "set_stream", "synchronize"]
+__all__ = ["current_stream", "order", "register_check", "run_checks", "set_stream", "synchronize"]
+
+Check = Callable[[Device], None]
+_checks: list[Check] = []
+
+
+def register_check(check: Check) -> Check:
+    """Call ``check(device)`` whenever the host has waited for a device, for it to raise what kernels have noted."""
+    _checks.append(check)
+    return check
+
+
+def run_checks(device: Device) -> None:
+    """Raise what kernels of the device have noted, if anything."""
+    for check in _checks:
+        check(device)
 
 
 def current_stream(device: Device) -> int:
@@ -44,3 +61,4 @@ def synchronize(device: Device) -> None:
     """Wait until all work of the device is done; faults of earlier kernels surface here."""
     traffic.synchronisations += 1
     pool_of(device).driver.synchronize(device.index)
+    run_checks(device)

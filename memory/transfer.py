@@ -16,7 +16,7 @@ from nbx_array.backend.contract import Device, Driver, Event
 from nbx_array.memory.pool import allocate, pool_of
 from nbx_array.memory.statistics import traffic
 from nbx_array.memory.storage import Storage
-from nbx_array.memory.streams import current_stream
+from nbx_array.memory.streams import current_stream, run_checks
 from nbx_array.memory.view import View, contiguous_strides, is_contiguous, span
 
 __all__ = ["as_numpy", "copy", "from_host", "to_device", "to_host"]
@@ -95,6 +95,7 @@ def to_host(view: View) -> np.ndarray[Any, Any]:
         pool_of(device).driver.copy_to_host(raw.ctypes.data, source, raw.nbytes, device.index, stream)
     else:
         _staging_of(device).receive(source, raw, stream)
+    run_checks(device)
     strides = [s * itemsize for s in view.strides]
     return np.ndarray(view.shape, view.dtype, raw, (view.offset - low) * itemsize, strides)
 

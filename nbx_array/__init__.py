@@ -4,6 +4,19 @@ from math import e, inf, nan, pi
 from typing import Any
 
 from nbx_array._array import Array, asnumpy
+from nbx_array._controls import (
+    counters,
+    device,
+    empty_cache,
+    launch,
+    memory_info,
+    memory_limit,
+    realize,
+    set_device,
+    stream,
+    synchronize,
+    warmup,
+)
 from nbx_array._creation import (
     arange,
     asarray,
@@ -112,6 +125,7 @@ from nbx_array._elementwise import (
     tanh,
     trunc,
 )
+from nbx_array._explain import explain
 from nbx_array._inspection import __array_namespace_info__
 from nbx_array._manipulation import (
     broadcast_arrays,
@@ -125,8 +139,8 @@ from nbx_array._manipulation import (
     squeeze,
     stack,
 )
-from nbx_array._searching import where
-from nbx_array.backend.detect import set_device
+from nbx_array._searching import nonzero, where
+from nbx_array.memory import OutOfMemoryError
 
 __array_api_version__ = "2025.12"
 newaxis = None

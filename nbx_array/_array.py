@@ -16,13 +16,13 @@ from nbx_array._expression import (
     apply,
     broadcast_operands,
     combine,
+    copy_of,
     defer,
     from_view,
     layout,
     operands_of,
     promote,
     realize,
-    copy_of,
     scalar_arguments,
     write,
 )
@@ -135,7 +135,9 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
     other = right if isinstance(left, Array) else left
     if not isinstance(other, Array) and not _is_scalar(other):
         if isinstance(other, np.ndarray):
-            raise TypeError(f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray")
+            raise TypeError(
+                f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray"
+            )
         return NotImplemented
     return apply(Array, name, left, right)
 
@@ -283,17 +285,19 @@ class Array(Expression):
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The module `nbx_array`; ValueError for a version of the standard that it does not implement."""
         if api_version is not None and api_version not in API_VERSIONS:
-            raise ValueError(f"__array_namespace__: unknown api_version {api_version!r}; known: {', '.join(API_VERSIONS)}")
+            raise ValueError(
+                f"__array_namespace__: unknown api_version {api_version!r}; known: {', '.join(API_VERSIONS)}"
+            )
         return sys.modules["nbx_array"]
 
     @property
-    def T(self) -> Array:  # noqa: N802
+    def T(self) -> Array:
         """A view with the axes reversed."""
         view = self.view()
         return from_view(Array, view._replace(shape=view.shape[::-1], strides=view.strides[::-1]))
 
     @property
-    def mT(self) -> Array:  # noqa: N802
+    def mT(self) -> Array:
         """A view of a stack of matrices, each transposed; ValueError for fewer than two dimensions."""
         view = self.view()
         if len(view.shape) < 2:
@@ -379,7 +383,12 @@ class Array(Expression):
         if type(key) is slice and sig.inner is not None and self.shape:
             start, stop = key.start, key.stop
             shape = self.shape
-            if key.step is not None or type(start) is not int or type(stop) is not int or not 0 <= start <= stop <= shape[0]:
+            if (
+                key.step is not None
+                or type(start) is not int
+                or type(stop) is not int
+                or not 0 <= start <= stop <= shape[0]
+            ):
                 start, stop, step = key.indices(shape[0])
                 if step != 1:
                     return index_basic(self, key)
@@ -398,7 +407,9 @@ class Array(Expression):
             n = self.shape[0]
             if not -n <= key < n:
                 raise IndexError(f"index {key} is out of bounds for axis 0 with size {n}")
-            return _deferred(copy_of(sig.inner), (), (self.args[0] + (key + n if key < 0 else key) * sig.itemsize,), self.keep)
+            return _deferred(
+                copy_of(sig.inner), (), (self.args[0] + (key + n if key < 0 else key) * sig.itemsize,), self.keep
+            )
         if _is_basic(key):
             return index_basic(self, key)
         return _indexing.get(self, key)
@@ -489,7 +500,9 @@ class Array(Expression):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any(isinstance(x, np.ndarray) for x in inputs):
-            raise TypeError(f"{ufunc.__name__}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray")
+            raise TypeError(
+                f"{ufunc.__name__}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray"
+            )
         return NotImplemented
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -568,7 +581,9 @@ def as_value(value: Any, shape: tuple[int, ...], dtype: np.dtype, device: Device
             return filled(shape, value if dtype.kind in "fcb" else int(value), dtype, device, name)
         host = np.asarray(value)
         if isinstance(value, np.ndarray):
-            raise TypeError(f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray")
+            raise TypeError(
+                f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray"
+            )
         value = from_numpy(host, device)
     if value.sig.device is not device:
         raise ValueError(f"{name}: the value lies on {value.sig.device} and the array on {device}")
@@ -590,7 +605,9 @@ def import_view(x: Any, device: Device | None, copy: bool | None) -> Array:
     view, readonly = _dlpack.from_capsule(x, device, copy)
     if view.storage.shared:
         if readonly and copy is False:
-            raise BufferError("from_dlpack: the data is read-only, which an array cannot be; it takes a copy, and copy=False was given")
+            raise BufferError(
+                "from_dlpack: the data is read-only, which an array cannot be; it takes a copy, and copy=False was given"
+            )
         if readonly:
             return import_view(x, device, True)
         defer_no_more()
@@ -619,7 +636,9 @@ def assign_in_place(target: Array, result: Array, name: str) -> Array:
         raise ValueError(f"in-place {name}: the result's shape {result.shape} is not that of the array, {target.shape}")
     if result.sig.dtype != dtype:
         if not np.can_cast(result.sig.dtype, dtype, "same_kind"):
-            raise TypeError(f"in-place {name}: the result's dtype {result.sig.dtype} cannot be cast to that of the array, {dtype}")
+            raise TypeError(
+                f"in-place {name}: the result's dtype {result.sig.dtype} cannot be cast to that of the array, {dtype}"
+            )
         result = cast(result, dtype)
     if target.sig.op == "leaf":
         write(target, result)
@@ -662,7 +681,9 @@ def power(base: Any, exponent: Any) -> Any:
     if type(exponent) in (int, float) and isinstance(base, Array):
         kind = type_row(base.sig.dtype).kind
         if type(exponent) is int and exponent < 0 and kind in "biu":
-            raise ValueError(f"pow: integers to the negative integer power {exponent} are not allowed; use a float exponent")
+            raise ValueError(
+                f"pow: integers to the negative integer power {exponent} are not allowed; use a float exponent"
+            )
         if kind in "fc" or (type(exponent) is int and kind != "b"):
             if exponent == 2:
                 return unary("square", base)
@@ -674,7 +695,9 @@ def power(base: Any, exponent: Any) -> Any:
                 return unary("reciprocal", base)
             if exponent == 0.5 and kind == "f":  # pow(-0.0, 0.5) is 0.0 and pow(-inf, 0.5) is inf, unlike sqrt
                 root = unary("sqrt", base + 0.0)
-                return combine(Array, "where", base.sig.dtype, base.sig.dtype, [base == -inf, inf, root], base.sig.device)
+                return combine(
+                    Array, "where", base.sig.dtype, base.sig.dtype, [base == -inf, inf, root], base.sig.device
+                )
     return _slow_binary("pow", base, exponent)
 
 
@@ -684,4 +707,6 @@ def part(name: str, x: Any) -> Array:
         return unary(name, x)
     view = x.view()
     strides = tuple(2 * stride for stride in view.strides)
-    return from_view(Array, View(view.storage, component(view.dtype), view.shape, strides, 2 * view.offset + (name == "imag")))
+    return from_view(
+        Array, View(view.storage, component(view.dtype), view.shape, strides, 2 * view.offset + (name == "imag"))
+    )

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from nbx_array import _elementwise
-from nbx_array._array import Array, as_value, cast, copy as copied, filled, from_numpy, import_view, where
+from nbx_array._array import Array, as_value, cast, filled, from_numpy, import_view, where
+from nbx_array._array import copy as copied
 from nbx_array._data_types import as_dtype
 from nbx_array._expression import from_view
 from nbx_array.backend import detect
 from nbx_array.backend.contract import Device
 from nbx_array.kernels import creation
-from nbx_array.kernels.types import component, default_complex, default_float, kind
+from nbx_array.kernels.types import component, default_complex, default_float
 from nbx_array.memory import View, allocate
 from nbx_array.memory.view import check_shape, contiguous_strides
 
@@ -77,7 +78,9 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
 def _of_array(x: Array, dtype: np.dtype | None, device: Any, copy: bool | None) -> Array:
     moves = device is not None and detect.find_device(device) is not x.device
     if copy is False and (moves or dtype not in (None, x.dtype)):
-        raise ValueError(f"asarray: an array of {x.dtype} on {x.device} cannot be had as {dtype} on {device} without a copy")
+        raise ValueError(
+            f"asarray: an array of {x.dtype} on {x.device} cannot be had as {dtype} on {device} without a copy"
+        )
     result = x if dtype is None else cast(x, dtype)
     if moves:
         return result.to_device(device)
@@ -114,7 +117,9 @@ def _converted(obj: Any, host: np.ndarray, dtype: np.dtype) -> np.ndarray:
         limits = np.iinfo(dtype)
         low, high = int(host.min()), int(host.max())
         if low < limits.min or high > limits.max:
-            raise OverflowError(f"asarray: Python integer {low if low < limits.min else high} out of bounds for {dtype}")
+            raise OverflowError(
+                f"asarray: Python integer {low if low < limits.min else high} out of bounds for {dtype}"
+            )
     return host.astype(dtype)
 
 
@@ -274,7 +279,9 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
     integral = all(isinstance(x, int) for x in numbers)
     if not integral and not all(map(math.isfinite, numbers)):
         raise ValueError(f"arange: start, stop and step must be finite, got {start!r}, {stop!r}, {step!r}")
-    chosen = as_dtype(dtype, "arange") if dtype is not None else np.dtype(np.int64) if integral else default_float(where)
+    chosen = (
+        as_dtype(dtype, "arange") if dtype is not None else np.dtype(np.int64) if integral else default_float(where)
+    )
     if chosen.kind not in "iuf" and chosen.name != "bfloat16":
         raise TypeError(f"arange: the dtype is a real number's, not {chosen}")
     n = max(-((start - stop) // step), 0) if integral else max(math.ceil((stop - start) / step), 0)
@@ -333,9 +340,7 @@ def _elementwise_part(x: Array, name: str) -> Array:
     return _elementwise.real(x) if name == "real" else _elementwise.imag(x)
 
 
-def eye(
-    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
-) -> Array:
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Array:
     """A matrix with ones on its k-th diagonal, counted upwards from the main one, and zeros elsewhere.
 
     Standard: creation functions, `eye`.

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nbx_array._array import Array, cast, copy as copied
+from nbx_array._array import Array, cast
+from nbx_array._array import copy as copied
 from nbx_array._expression import promote
 from nbx_array.backend.contract import get_device
 from nbx_array.kernels.types import kind, type_row
@@ -95,7 +96,12 @@ def finfo(type: Any, /) -> FloatInfo:
     else:
         info = np.finfo(dtype)
     return FloatInfo(
-        int(info.bits), float(info.eps), float(info.max), float(info.min), float(info.smallest_normal), np.dtype(info.dtype)
+        int(info.bits),
+        float(info.eps),
+        float(info.max),
+        float(info.min),
+        float(info.smallest_normal),
+        np.dtype(info.dtype),
     )
 
 
@@ -185,4 +191,3 @@ def astype(x: Array, dtype: Any, /, *, copy: builtins.bool = True, device: Any =
     if result is x and copy:
         result = copied(x)
     return result if device is None else result.to_device(device)
-

@@ -8,15 +8,12 @@ of the arrays; NumPy scalars bring their own.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from nbx_array._array import Array, cast, part, power, unary
 from nbx_array._expression import apply
 
 Operand = Array | bool | int | float | complex | np.generic
-
 
 
 def abs(x: Array, /) -> Array:

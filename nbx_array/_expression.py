@@ -18,13 +18,14 @@ from weakref import ref
 
 import numpy as np
 
+from nbx_array import _journal
 from nbx_array.backend.contract import Device
 from nbx_array.kernels import fused, signature
-from nbx_array.kernels.pointwise import BOOL, TABLE, Pointwise, UnsupportedDtype, resolve
+from nbx_array.kernels.pointwise import TABLE, UnsupportedDtype, resolve
 from nbx_array.kernels.signature import SAME, Sig
 from nbx_array.kernels.types import default_complex, default_float, kind
+from nbx_array.memory import register_release_hook
 from nbx_array.memory.view import View, broadcast_shapes, contiguous_strides, is_contiguous
-from nbx_array import _journal
 
 LIMIT_NODES = 32
 """An operand of this many operations is realised before it is built upon."""
@@ -140,7 +141,7 @@ def apply(cls: type[Any], name: str, *operands: object) -> Any:
     """Call an element-wise function of the table: a new array of class `cls`, deferred where that is safe."""
     row = TABLE[name]
     ready, device = operands_of(name, operands)
-    dtypes = tuple(x.sig.dtype if isinstance(x, Expression) else x.dtype for x in ready if not type(x) in _WEAK)
+    dtypes = tuple(x.sig.dtype if isinstance(x, Expression) else x.dtype for x in ready if type(x) not in _WEAK)
     weak = tuple(type(x) for x in ready if type(x) in _WEAK)
     try:
         common = promote(dtypes, weak, device)
@@ -239,7 +240,13 @@ def combine(
 
 
 def _successor(
-    op: str, kids: tuple[Sig, ...], compute: np.dtype | None, result: np.dtype, device: Device, general: bool, costly: bool
+    op: str,
+    kids: tuple[Sig, ...],
+    compute: np.dtype | None,
+    result: np.dtype,
+    device: Device,
+    general: bool,
+    costly: bool,
 ) -> Sig:
     key = (op, kids, compute, result, general)
     owner = kids[0]
@@ -324,6 +331,7 @@ def realize(e: Any) -> Any:
     n = shape[0] if len(shape) == 1 else prod(shape)
     storage = sig.allocate(n * sig.itemsize)
     fused.run_flat(launcher, sig.device, args, storage.ptr, n)
+    sig.runs += 1
     # `keep` holds the operands until the end, so that no finaliser runs between these three
     e.sig = sig.leaf
     e.args = (storage.ptr,)
@@ -341,6 +349,7 @@ def _realize_slowly(e: Any) -> Any:
     shape, keep = e.shape, e.keep
     storage = sig.allocate(prod(shape) * sig.itemsize)
     run_into(e, storage.ptr, contiguous_strides(shape))
+    sig.runs += 1
     e.sig = sig.leaf
     e.args = (storage.ptr,)
     e.keep = (storage,)
@@ -417,7 +426,9 @@ def _evaluate(e: Any) -> None:
         arrays = [part for part in parts if isinstance(part, Expression)]
         if not arrays:  # an operation of scalars alone cannot arise: each call has an array
             raise AssertionError(sig)
-        kids = tuple(part.sig if isinstance(part, Expression) else part[0] for part in parts) + ((SAME,) if same else ())
+        kids = tuple(part.sig if isinstance(part, Expression) else part[0] for part in parts) + (
+            (SAME,) if same else ()
+        )
         step = Expression()
         is_general = any(part.sig.general for part in arrays)
         step.sig = _successor(sig.op, kids, sig.compute, sig.dtype, sig.device, is_general, sig.costly)
@@ -434,10 +445,12 @@ def _evaluate(e: Any) -> None:
     del old
 
 
-def release_pending() -> None:
-    """Realise what is pending, so that operands held by nothing else are freed. Called when memory is short."""
+@register_release_hook
+def release_pending(device: Device) -> None:
+    """Realise what is pending on a device that is short of memory, so that operands held by nothing else are freed."""
     for expression in _journal.pending():
-        realize(expression)
+        if expression.sig.device is device:
+            realize(expression)
 
 
 def write(target: Expression, value: Expression) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from weakref import ref
 
 if TYPE_CHECKING:
-    from nbx_array.memory.storage import Storage
     from nbx_array._expression import Expression
+    from nbx_array.memory.storage import Storage
 
 LIMIT = 4096
 """Above this many notes the journal is drained, so that dropped expressions do not pile up."""

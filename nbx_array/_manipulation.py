@@ -7,11 +7,11 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.exceptions import AxisError
 
-from nbx_array._array import Array, as_value, cast, copy as copied
+from nbx_array._array import Array, cast
 from nbx_array._array import broadcast_to as _broadcast
+from nbx_array._array import copy as copied
 from nbx_array._creation import _array, _new
 from nbx_array._data_types import result_type
 from nbx_array._expression import from_view, realize, write
@@ -75,7 +75,9 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
         raise ValueError("concat: zero-dimensional arrays cannot be joined; use stack")
     (along,) = _axes(axis, ndim, "concat")
     for x in parts:
-        if x.ndim != ndim or any(i != along and a != b for i, (a, b) in enumerate(zip(x.shape, parts[0].shape, strict=True))):
+        if x.ndim != ndim or any(
+            i != along and a != b for i, (a, b) in enumerate(zip(x.shape, parts[0].shape, strict=True))
+        ):
             shapes = ", ".join(str(part.shape) for part in parts)
             raise ValueError(f"concat: shapes {shapes} differ elsewhere than along axis {along}")
     dtype = result_type(*(x.dtype for x in parts))
@@ -226,7 +228,9 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     view = x.view()
     strides = geometry.reshape_strides(view.shape, view.strides, dims)
     if strides is None and copy is False:
-        raise ValueError(f"reshape: shape {x.shape} with strides {view.strides} cannot be seen as {dims} without a copy")
+        raise ValueError(
+            f"reshape: shape {x.shape} with strides {view.strides} cannot be seen as {dims} without a copy"
+        )
     if strides is None or copy:
         view = realize(copied(x)).view()
         strides = geometry.contiguous_strides(dims)

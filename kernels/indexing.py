@@ -1,0 +1,168 @@
+"""Launching the kernels of indexing: offsets of integer arrays, gather, scatter, positions of a mask."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from nbx_array.backend.compiler import Source
+from nbx_array.backend.contract import Device, get_driver
+from nbx_array.backend.launcher import Launcher, get_launcher
+from nbx_array.kernels.fused import rule
+from nbx_array.memory import View, allocate
+from nbx_array.memory.statistics import traffic
+from nbx_array.memory.streams import current_stream, register_check
+from nbx_array.memory.view import contiguous_strides
+
+MODULE = "nbx_array.kernels.source.indexing"
+INT64 = np.dtype(np.int64)
+NOWHERE = -(2**63)  # the offset of an index out of range
+COMPACTION = 4096  # elements of a block when the positions of a mask are found
+
+
+def _launcher(name: str, signature: dict[str, str], constants: dict[str, Any], device: Device) -> Launcher:
+    options = (("num_warps", rule(device).num_warps),)
+    return get_launcher(
+        Source.of(MODULE, name),
+        tuple(signature.items()),
+        tuple(constants.items()),
+        device,
+        aligned=False,
+        options=options,
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- status
+
+
+class _Status:
+    """A word of a device that kernels set when an index is out of range."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.storage = allocate(8, device)
+        get_driver(device.backend).fill(self.storage.ptr, 0, 8, device.index, current_stream(device))
+        self.armed = False
+        self.message = ""
+
+    def check(self) -> None:
+        """Raise IndexError if an index was out of range since the last check. Waits for the device."""
+        if not self.armed:
+            return
+        self.armed = False
+        driver, word = get_driver(self.device.backend), ctypes.c_int64()
+        stream = current_stream(self.device)
+        driver.copy_to_host(ctypes.addressof(word), self.storage.ptr, 8, self.device.index, stream)
+        if word.value:
+            driver.fill(self.storage.ptr, 0, 8, self.device.index, stream)
+            raise IndexError(self.message)
+
+
+_statuses: dict[Device, _Status] = {}
+
+
+@register_check
+def check(device: Device) -> None:
+    """Raise the IndexError of an earlier operation of the device, if there was one."""
+    status = _statuses.get(device)
+    if status is not None:
+        status.check()
+
+
+# ------------------------------------------------------------------------------------------------------ offsets
+
+
+def index_offsets(index: View, out: View, size: int, stride: int, *, first: bool, message: str) -> None:
+    """Write (or, unless `first`, add) the offsets of a contiguous integer array along one axis.
+
+    On the CPU an index out of range raises IndexError with `message` here, on a GPU at the next synchronising call.
+    """
+    device = index.storage.device
+    status = _statuses.get(device) or _statuses.setdefault(device, _Status(device))
+    limits = rule(device)
+    n = math.prod(index.shape)
+    kind = f"*{'u' if index.dtype.kind == 'u' else 'i'}{8 * index.dtype.itemsize}"
+    signature = {"index": kind, "out": "*i64", "status": "*i64", "n": "i64", "size": "i64", "stride": "i64"}
+    launcher = _launcher("offsets", signature, {"FIRST": first, "BLOCK": limits.block}, device)
+    status.armed, status.message = True, message
+    launcher.spread((index.address, out.address, status.storage.ptr, n, size, stride), -(-n // limits.block), 1, 1)
+    if device.backend == "cpu":
+        status.check()
+
+
+class Places(NamedTuple):
+    """Elements source[p * outer + where[b] + q * inner] for p < before, b < count, q < after."""
+
+    address: int
+    dtype: np.dtype
+    where: View
+    before: int
+    count: int
+    after: int
+    outer: int
+    inner: int
+
+
+def _launch(
+    name: str, operands: tuple[str, ...], places: Places, args: tuple[int, ...], extra: tuple[str, ...] = ()
+) -> None:
+    """Launch `gather` or `scatter`: elements move as integers of their size, complex ones as two."""
+    device = places.where.storage.device
+    limits = rule(device)
+    words = 2 if places.dtype.kind == "c" else 1
+    pointer = f"*i{8 * places.dtype.itemsize // words}"
+    signature = {operand: "*i64" if operand == "where" else pointer for operand in operands}
+    signature |= dict.fromkeys(("rows", "count", "length", "outer", "inner", *extra), "i64")
+    columns = min(1 << max(places.after - 1, 0).bit_length(), limits.tile)
+    rows = max(limits.tile // columns, 1)
+    constants = {"MANY": places.before > 1, "WORDS": words, "ROWS": rows, "COLUMNS": columns}
+    total = places.before * places.count
+    grid = -(-total // rows) * -(-places.after // columns)
+    numbers = (total, places.count, places.after, places.outer, places.inner)
+    launcher = _launcher(name, signature, constants, device)
+    if name == "scatter" and device.backend == "cpu":  # in order, so that the last of equal indices wins, as in NumPy
+        launcher.run(args[0], args[1], args[2], *numbers, *args[3:], grid, 1, 1)
+    else:
+        launcher.spread((args[0], args[1], args[2], *numbers, *args[3:]), grid, 1, 1)
+
+
+def gather(places: Places, out: View) -> None:
+    """Read elements into a contiguous array of shape (before, count, after); out of range gives 0."""
+    _launch("gather", ("source", "where", "out"), places, (places.address, places.where.address, out.address))
+
+
+def scatter(places: Places, value: View, *, repeat: bool) -> None:
+    """Write the elements of a contiguous array of shape (before, count, after), or one value everywhere if `repeat`.
+
+    Of equal indices the last one wins on the CPU and any one on a GPU.
+    """
+    args = (places.address, places.where.address, value.address, 0 if repeat else 1)
+    _launch("scatter", ("target", "where", "value"), places, args, ("step",))
+
+
+# -------------------------------------------------------------------------------------------------------- masks
+
+
+def positions(mask: View) -> View:
+    """Where a contiguous mask is true, in C order: one int64 each. Reads their number from the device."""
+    device = mask.storage.device
+    n = math.prod(mask.shape)
+    blocks = -(-n // COMPACTION)
+    counts = allocate(8 * (blocks + 1), device)
+    total = counts.ptr + 8 * blocks
+    number = {"n": "i64"}
+    count = _launcher("count_true", {"mask": "*i8", "counts": "*i64", **number}, {"BLOCK": COMPACTION}, device)
+    count.spread((mask.address, counts.ptr, n), blocks, 1, 1)
+    sums = _launcher("running_totals", {"counts": "*i64", "total": "*i64", **number}, {"BLOCK": 1024}, device)
+    sums.run(counts.ptr, total, blocks, 1, 1, 1)
+    found = ctypes.c_int64()
+    traffic.synchronisations += 1
+    traffic.bytes_to_host += 8
+    get_driver(device.backend).copy_to_host(ctypes.addressof(found), total, 8, device.index, current_stream(device))
+    storage = allocate(8 * found.value, device)
+    signature = {"mask": "*i8", "starts": "*i64", "out": "*i64", **number}
+    write = _launcher("positions", signature, {"BLOCK": COMPACTION}, device)
+    write.spread((mask.address, counts.ptr, storage.ptr, n), blocks, 1, 1)
+    return View(storage, INT64, (found.value,), contiguous_strides((found.value,)), 0)

@@ -1,0 +1,155 @@
+"""Indexing by integer arrays and masks: offsets, gather, scatter, compaction.
+
+An offset says, in elements, where an index lands; the lowest int64 stands for an index out of range, which is neither
+read nor written.
+"""
+
+import triton
+import triton.language as tl
+
+NOWHERE = tl.constexpr(-(2**63))
+
+
+@triton.jit
+def offsets(index, out, status, n, size, stride, FIRST: tl.constexpr, BLOCK: tl.constexpr):
+    """out[i] = (or, unless FIRST, +=) the offset of index[i] along an axis of `size` elements `stride` apart.
+
+    Negative indices count from the end. An index out of range sets the status word.
+    """
+    base = tl.program_id(0).to(tl.int64) * BLOCK
+    i = tl.arange(0, BLOCK)
+    m = i < tl.minimum(n - base, BLOCK).to(tl.int32)
+    k = tl.load(index + base + i, mask=m, other=0).to(tl.int64)
+    k = tl.where(k < 0, k + size, k)
+    wrong = (k < 0) | (k >= size)
+    offset = k * stride
+    if not FIRST:
+        before = tl.load(out + base + i, mask=m, other=0)
+        wrong = wrong | (before == NOWHERE)
+        offset += before
+    tl.store(out + base + i, tl.where(wrong, NOWHERE, offset), mask=m)
+    if tl.max((wrong & m).to(tl.int32), 0) != 0:
+        tl.store(status, 1)
+
+
+@triton.jit
+def gather(
+    source,
+    where,
+    out,
+    rows,
+    count,
+    length,
+    outer,
+    inner,
+    MANY: tl.constexpr,
+    WORDS: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """out[p, b, q] = source[p * outer + where[b] + q * inner] for b < count, q < length, and rows = p's * count.
+
+    An element is WORDS words, two for a complex one.
+    """
+    across = tl.cdiv(length, COLUMNS)
+    g = tl.program_id(0).to(tl.int64)
+    r0 = (g // across) * ROWS
+    c0 = (g % across) * COLUMNS
+    row = tl.arange(0, ROWS)
+    column = tl.arange(0, COLUMNS)
+    row_m = row < tl.minimum(rows - r0, ROWS).to(tl.int32)
+    column_m = column < tl.minimum(length - c0, COLUMNS).to(tl.int32)
+    r = r0 + row
+    if MANY:
+        p = r // count
+        offset = tl.load(where + (r - p * count), mask=row_m, other=NOWHERE)
+        start = p * outer + offset
+    else:
+        offset = tl.load(where + r, mask=row_m, other=NOWHERE)
+        start = offset
+    inside = row_m & (offset != NOWHERE)
+    q = c0 + column
+    origin = (start[:, None] + q[None, :] * inner) * WORDS
+    goal = (r[:, None] * length + q[None, :]) * WORDS
+    for w in tl.static_range(WORDS):
+        value = tl.load(source + origin + w, mask=inside[:, None] & column_m[None, :], other=0)
+        tl.store(out + goal + w, value, mask=row_m[:, None] & column_m[None, :])
+
+
+@triton.jit
+def scatter(
+    target,
+    where,
+    value,
+    rows,
+    count,
+    length,
+    outer,
+    inner,
+    step,
+    MANY: tl.constexpr,
+    WORDS: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """target[p * outer + where[b] + q * inner] = value[(p, b, q) * step]: step 1 for one value each, 0 for one for all."""
+    across = tl.cdiv(length, COLUMNS)
+    g = tl.program_id(0).to(tl.int64)
+    r0 = (g // across) * ROWS
+    c0 = (g % across) * COLUMNS
+    row = tl.arange(0, ROWS)
+    column = tl.arange(0, COLUMNS)
+    row_m = row < tl.minimum(rows - r0, ROWS).to(tl.int32)
+    column_m = column < tl.minimum(length - c0, COLUMNS).to(tl.int32)
+    r = r0 + row
+    if MANY:
+        p = r // count
+        offset = tl.load(where + (r - p * count), mask=row_m, other=NOWHERE)
+        start = p * outer + offset
+    else:
+        offset = tl.load(where + r, mask=row_m, other=NOWHERE)
+        start = offset
+    m = (row_m & (offset != NOWHERE))[:, None] & column_m[None, :]
+    q = c0 + column
+    origin = (r[:, None] * length + q[None, :]) * (step * WORDS)
+    goal = (start[:, None] + q[None, :] * inner) * WORDS
+    for w in tl.static_range(WORDS):
+        x = tl.load(value + origin + w, mask=m)
+        tl.store(target + goal + w, x, mask=m)
+
+
+@triton.jit
+def count_true(mask, counts, n, BLOCK: tl.constexpr):
+    """counts[p] = the number of true elements in block p."""
+    pid = tl.program_id(0)
+    base = pid.to(tl.int64) * BLOCK
+    i = tl.arange(0, BLOCK)
+    m = i < tl.minimum(n - base, BLOCK).to(tl.int32)
+    x = tl.load(mask + base + i, mask=m, other=0)
+    tl.store(counts + pid, tl.sum((x != 0).to(tl.int32), 0).to(tl.int64))
+
+
+@triton.jit
+def running_totals(counts, total, n, BLOCK: tl.constexpr):
+    """Replace counts by the sum of those before; the sum of all goes to `total`. One program."""
+    i = tl.arange(0, BLOCK)
+    carry = tl.zeros((), tl.int64)
+    for start in range(0, n, BLOCK):
+        m = i < tl.minimum(n - start, BLOCK).to(tl.int32)
+        x = tl.load(counts + start + i, mask=m, other=0)
+        s = tl.cumsum(x, 0)
+        tl.store(counts + start + i, carry + s - x, mask=m)
+        carry += tl.sum(x, 0)
+    tl.store(total, carry)
+
+
+@triton.jit
+def positions(mask, starts, out, n, BLOCK: tl.constexpr):
+    """The positions of true elements, in order, from where each block's start says."""
+    pid = tl.program_id(0)
+    base = pid.to(tl.int64) * BLOCK
+    i = tl.arange(0, BLOCK)
+    m = i < tl.minimum(n - base, BLOCK).to(tl.int32)
+    x = tl.load(mask + base + i, mask=m, other=0) != 0
+    s = tl.cumsum(x.to(tl.int32), 0)
+    tl.store(out + tl.load(starts + pid) + s - 1, base + i, mask=m & x)
