@@ -47,7 +47,7 @@ def defer_no_more() -> None:
     """From now on look at each new expression before it is deferred: some memory is shared with other code, or
     fusion is off."""
     global _push
-    _push = _note  # type: ignore[assignment]
+    _push = _note
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
@@ -109,7 +109,7 @@ def _is_scalar(other: object) -> bool:
 
 
 def _slow_binary(name: str, left: Any, right: Any) -> Any:
-    """An operator off the fast path: strided or broadcast operands seen before, ints that stand for floats, the rest."""
+    """An operator off the fast path: strided or broadcast operands, ints that stand for floats, all that is new."""
     if type(right) is int and left.sig.dtype.kind == "f" and abs(right) < 2**53:
         right = float(right)
         sig = left.sig.binary[name].get(float) if name in left.sig.binary else None
@@ -240,8 +240,8 @@ class Array(Expression):
     __le__ = _binary("less_equal")
     __gt__ = _binary("greater")
     __ge__ = _binary("greater_equal")
-    __eq__ = _binary("equal")  # type: ignore[assignment]
-    __ne__ = _binary("not_equal")  # type: ignore[assignment]
+    __eq__ = _binary("equal")
+    __ne__ = _binary("not_equal")
     __hash__ = None  # type: ignore[assignment]
 
     __radd__ = _reflected("add")
@@ -460,7 +460,7 @@ class Array(Expression):
     def __bool__(self) -> bool:
         if self.shape:
             raise ValueError(
-                f"the truth value of an array of shape {self.shape} is ambiguous; use nbx_array.any() or nbx_array.all()"
+                f"the truth value of an array of shape {self.shape} is ambiguous; use nbx_array.any() or all()"
             )
         return bool(self._scalar("bool"))
 
@@ -501,7 +501,7 @@ class Array(Expression):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any(isinstance(x, np.ndarray) for x in inputs):
             raise TypeError(
-                f"{ufunc.__name__}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray"
+                f"{ufunc.__name__}: a numpy.ndarray does not mix with nbx_array arrays; use nbx_array.asarray"
             )
         return NotImplemented
 
@@ -578,7 +578,7 @@ def as_value(value: Any, shape: tuple[int, ...], dtype: np.dtype, device: Device
         if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
             if dtype.kind != "c" and isinstance(value, complex):
                 raise TypeError(f"{name}: {value!r} is complex and the array is {dtype}")
-            return filled(shape, value if dtype.kind in "fcb" else int(value), dtype, device, name)
+            return filled(shape, value, dtype, device, name)
         host = np.asarray(value)
         if isinstance(value, np.ndarray):
             raise TypeError(
@@ -606,7 +606,7 @@ def import_view(x: Any, device: Device | None, copy: bool | None) -> Array:
     if view.storage.shared:
         if readonly and copy is False:
             raise BufferError(
-                "from_dlpack: the data is read-only, which an array cannot be; it takes a copy, and copy=False was given"
+                "from_dlpack: an array cannot be read-only; such data takes a copy, and copy=False was given"
             )
         if readonly:
             return import_view(x, device, True)
@@ -643,10 +643,11 @@ def assign_in_place(target: Array, result: Array, name: str) -> Array:
     if target.sig.op == "leaf":
         write(target, result)
     else:
-        sig, args, keep, geo = result.sig, result.args, result.keep, (result.geo if result.sig.general else None)
-        old = target.keep
-        target.sig, target.args, target.keep, target.geo = sig, args, keep, geo
-        del old
+        operands = target.keep
+        target.sig, target.args, target.keep = result.sig, result.args, result.keep
+        if result.sig.general:
+            target.geo = result.geo
+        del operands
         _push(ref(target))
     return target
 
@@ -677,7 +678,7 @@ def index_basic(x: Array, key: Any) -> Array:
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """`base ** exponent`. The Python scalars 0, 1, 2, -1 and 0.5 as exponents take cheaper functions with pow's answers."""
+    """`base ** exponent`. Exponents 0, 1, 2, -1 and 0.5 take cheaper functions with pow's answers."""
     if type(exponent) in (int, float) and isinstance(base, Array):
         kind = type_row(base.sig.dtype).kind
         if type(exponent) is int and exponent < 0 and kind in "biu":

@@ -262,7 +262,8 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
     """Numbers from start (0 where only one number is given) up to but not including stop, `step` apart.
 
     The dtype is int64 if all numbers are integers, else the default float. Raises ValueError for a step of zero or
-    numbers that are not finite, OverflowError for integers that the dtype cannot hold. Standard: creation functions, `arange`.
+    numbers that are not finite, OverflowError for integers that the dtype cannot hold.
+    Standard: creation functions, `arange`.
 
     >>> xp.arange(2, 8, 2)
     Array([2, 4, 6], device='cpu')

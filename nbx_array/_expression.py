@@ -117,7 +117,8 @@ def operands_of(name: str, operands: Sequence[object]) -> tuple[list[Any], Devic
             elif operand.sig.device is not device:
                 raise ValueError(f"{name}: operands lie on {device} and {operand.sig.device}; move one with to_device")
         elif isinstance(operand, _WEAK) and type(operand) not in _WEAK and not isinstance(operand, np.generic):
-            operand = next(base for base in _WEAK if isinstance(operand, base))(operand)  # an IntEnum, say
+            base: Any = next(base for base in _WEAK if isinstance(operand, base))
+            operand = base(operand)  # an IntEnum, say
         elif not isinstance(operand, (*_WEAK, np.generic)):
             hint = "; convert it with nbx_array.asarray" if isinstance(operand, (np.ndarray, list, tuple)) else ""
             raise TypeError(f"{name}: {describe(operand)} is no array or scalar{hint}")
@@ -189,8 +190,8 @@ def scalar_arguments(name: str, value: Any, dtype: np.dtype) -> tuple[Any, ...]:
         return (number,)
     if k == "f":
         return (float(value),)
-    number = complex(value)
-    return (number.real, number.imag)
+    pair = complex(value)
+    return (pair.real, pair.imag)
 
 
 def combine(
@@ -327,15 +328,15 @@ def realize(e: Any) -> Any:
     launcher = sig.flat
     if launcher is None:
         return _realize_slowly(e)
-    shape, args, keep = e.shape, e.args, e.keep
+    shape, operands = e.shape, e.keep
     n = shape[0] if len(shape) == 1 else prod(shape)
     storage = sig.allocate(n * sig.itemsize)
-    fused.run_flat(launcher, sig.device, args, storage.ptr, n)
+    fused.run_flat(launcher, sig.device, e.args, storage.ptr, n)
     sig.runs += 1
-    # `keep` holds the operands until the end, so that no finaliser runs between these three
     e.sig = sig.leaf
     e.args = (storage.ptr,)
     e.keep = (storage,)
+    del operands  # only now may their finalisers run, and other threads with them
     return e
 
 
@@ -346,14 +347,14 @@ def _realize_slowly(e: Any) -> Any:
     if not _worth_compiling(e):
         _evaluate(e)
         return e
-    shape, keep = e.shape, e.keep
+    shape, operands = e.shape, e.keep
     storage = sig.allocate(prod(shape) * sig.itemsize)
     run_into(e, storage.ptr, contiguous_strides(shape))
     sig.runs += 1
     e.sig = sig.leaf
     e.args = (storage.ptr,)
     e.keep = (storage,)
-    del keep  # only now may the operands' finalisers run
+    del operands
     return e
 
 

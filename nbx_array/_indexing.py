@@ -158,7 +158,7 @@ def _resolve(x: Any, key: Any) -> _Index:
     view = base._replace(shape=shape, strides=strides, offset=offset)
     indexed = [_part(array, first, view) for array, first in parts]
     taken = {i for part in indexed for i in part.axes}
-    plain = [i for i in range(len(shape)) if i not in taken]
+    others = [i for i in range(len(shape)) if i not in taken]
     adjacent = advanced == list(range(advanced[0], advanced[-1] + 1))
     split = plain_before if adjacent else 0
     try:
@@ -168,7 +168,7 @@ def _resolve(x: Any, key: Any) -> _Index:
         raise IndexError(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {shapes}"
         ) from None
-    return _Index(view, indexed, common, plain[:split], plain[split:])
+    return _Index(view, indexed, common, others[:split], others[split:])
 
 
 def _item(x: Any, item: Any) -> Any:
@@ -229,7 +229,7 @@ def _positions(x: Any) -> Any:
 
 def _coordinates(positions: Any, shape: Sequence[int]) -> tuple[Any, ...]:
     """Flat positions as coordinates."""
-    out = []
+    out: list[Any] = []
     for size in reversed(shape):
         out.append(positions % size if len(out) < len(shape) - 1 else positions)
         positions = positions // size if len(out) < len(shape) else positions

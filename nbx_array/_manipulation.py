@@ -124,7 +124,8 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 def expand_dims(x: Array, /, *, axis: int | tuple[int, ...] = 0) -> Array:
     """A view with new axes of length 1 at the given places of the result.
 
-    Raises IndexError (numpy's AxisError) for a place outside the result. Standard: manipulation functions, `expand_dims`.
+    Raises IndexError (numpy's AxisError) for a place outside the result.
+    Standard: manipulation functions, `expand_dims`.
 
     >>> xp.expand_dims(xp.asarray([1, 2]), axis=0).shape
     (1, 2)
@@ -195,7 +196,8 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
 def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> Array:
     """A view with axes moved to other places, the rest in their order.
 
-    Raises ValueError where the numbers of axes differ or one is named twice. Standard: manipulation functions, `moveaxis`.
+    Raises ValueError where the numbers of axes differ or one is named twice.
+    Standard: manipulation functions, `moveaxis`.
 
     >>> xp.moveaxis(xp.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)

@@ -92,7 +92,7 @@ def scatter(
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
-    """target[p * outer + where[b] + q * inner] = value[(p, b, q) * step]: step 1 for one value each, 0 for one for all."""
+    """target[p * outer + where[b] + q * inner] = value[(p, b, q) * step], where step 0 repeats one value."""
     across = tl.cdiv(length, COLUMNS)
     g = tl.program_id(0).to(tl.int64)
     r0 = (g // across) * ROWS
