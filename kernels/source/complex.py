@@ -14,7 +14,6 @@ import triton
 import triton.language as tl
 from nbx_array.kernels.source.core_math import (
     INFINITY,
-    NAN,
     constant,
     copysign,
     div,
@@ -273,7 +272,7 @@ def sign(x, y):
     p = div(p, h)
     q = div(q, h)
     none = (x != x) | (y != y) | ((tl.abs(x) == INFINITY) & (tl.abs(y) == INFINITY))
-    nan = constant(NAN, x)
+    nan = constant(float("nan"), x)
     origin = (x == 0.0) & (y == 0.0)
     return tl.where(none, nan, tl.where(origin, zero, p)), tl.where(none, nan, tl.where(origin, zero, q))
 
@@ -296,7 +295,7 @@ def sqrt(x, y):
     im = tl.where(origin, zero, tl.where(right, other, t))
     # special cases
     inf = constant(INFINITY, x)
-    nan = constant(NAN, x)
+    nan = constant(float("nan"), x)
     left = x == -INFINITY
     re = tl.where(left, tl.where(y != y, y, zero), tl.where(x == INFINITY, inf, re))
     im = tl.where(left, inf, tl.where(x == INFINITY, tl.where(y != y, y, zero), im))

@@ -7,13 +7,13 @@ Rules that keep results equal on every backend, to be followed by whoever writes
 * `tl.fma` rounds a literal operand to float32 in Triton 3.6, so a constant reaches it through `constant(value, x)` or
   `polynomial`; in `x * literal`, `x + literal`, comparisons and `tl.where(c, x, literal)` it takes the type of x;
 * Triton 3.6 turns `-x` into `0 - x` and the literal -0.0 into 0.0: change signs with `negate` and `copysign`;
+* NaN is written `float("nan")`: Triton takes a global constant that is NaN for one that has changed;
 * a value that may be NaN is compared so that NaN takes the branch that keeps it: `tl.where(x > a, a, x)`.
 """
 
 import triton
 import triton.language as tl
 
-NAN = tl.constexpr(float("nan"))
 INFINITY = tl.constexpr(float("inf"))
 
 

@@ -9,7 +9,6 @@ import triton.language as tl
 from nbx_array.kernels.source.core_math import constant, copysign, div, from_bits, negate, power_of_two, to_bits
 
 INF = tl.constexpr(float("inf"))
-NAN = tl.constexpr(float("nan"))
 
 
 @triton.constexpr_function
@@ -186,7 +185,7 @@ def fmod(x, y):
         step = b * power_of_two(half, b) * power_of_two(tl.maximum(k, 0) - half, b)
         a = tl.where(k > 0, remainder_of_close(a, step), a)
         k = exponent(a) - exponent(b) - width
-    return tl.where(valid, copysign(remainder_of_close(a, b), x), NAN)
+    return tl.where(valid, copysign(remainder_of_close(a, b), x), float("nan"))
 
 
 @triton.jit

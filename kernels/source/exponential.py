@@ -8,7 +8,6 @@ import triton
 import triton.language as tl
 from nbx_array.kernels.source.core_math import (
     INFINITY,
-    NAN,
     constant,
     flip_sign,
     negate,
@@ -154,7 +153,7 @@ def add_multiple_of_ln2(e, f, tail):
 @triton.jit
 def logarithm_limits(x, result):
     """`result` for finite x > 0, and what a logarithm is elsewhere."""
-    return tl.where(x > 0.0, tl.where(x < INFINITY, result, x), tl.where(x == 0.0, -INFINITY, NAN))
+    return tl.where(x > 0.0, tl.where(x < INFINITY, result, x), tl.where(x == 0.0, -INFINITY, float("nan")))
 
 
 @triton.jit
@@ -339,5 +338,5 @@ def pow(x, y):
     odd = integer & (tl.floor(half) != half)
     result = tl.where(odd, flip_sign(result, x), result)
     undefined = ((x < 0.0) & (x > -INFINITY) & (tl.floor(y) != y)) | (x != x) | (y != y)
-    result = tl.where(undefined, NAN, result)
+    result = tl.where(undefined, float("nan"), result)
     return tl.where((x == 1.0) | (y == 0.0), 1.0, result)

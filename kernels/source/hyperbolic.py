@@ -8,7 +8,6 @@ import triton
 import triton.language as tl
 from nbx_array.kernels.source.core_math import (
     INFINITY,
-    NAN,
     constant,
     div,
     flip_sign,
@@ -161,7 +160,7 @@ def acosh(x):
     result = log_of_pair(
         tl.where(large, x, u), tl.where(large, 0.0, rest + (low + root_low)), tl.where(large, 1.0, 0.0)
     )
-    return tl.where(x >= 1.0, tl.where(x < INFINITY, result, x), NAN)
+    return tl.where(x >= 1.0, tl.where(x < INFINITY, result, x), float("nan"))
 
 
 @triton.jit
@@ -176,4 +175,4 @@ def atanh(x):
     f, low = pair_div(z + z, 0.0, denominator, rest)
     result = log1p_of_pair(f, low) * 0.5
     result = tl.where(small, tl.fma(z * z, z * 0.3333333333333333, z), result)
-    return flip_sign(tl.where(z < 1.0, result, tl.where(z == 1.0, INFINITY, NAN)), x)
+    return flip_sign(tl.where(z < 1.0, result, tl.where(z == 1.0, INFINITY, float("nan"))), x)

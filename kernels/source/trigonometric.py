@@ -8,7 +8,6 @@ import triton
 import triton.language as tl
 from nbx_array.kernels.source.core_math import (
     INFINITY,
-    NAN,
     constant,
     div,
     flip_sign,
@@ -194,8 +193,8 @@ def sincos(x):
     if any_lane(huge):
         n, r, low = reduce_huge(a)
         huge_s, huge_c = sin_cos_of(n, r, low)
-        s = tl.where(huge, tl.where(a < INFINITY, huge_s, NAN), s)
-        c = tl.where(huge, tl.where(a < INFINITY, huge_c, NAN), c)
+        s = tl.where(huge, tl.where(a < INFINITY, huge_s, float("nan")), s)
+        c = tl.where(huge, tl.where(a < INFINITY, huge_c, float("nan")), c)
     return flip_sign(s, x), c
 
 
@@ -217,7 +216,7 @@ def tan(x):
     huge = beyond_fast(a)
     if any_lane(huge):
         n, r, low = reduce_huge(a)
-        t = tl.where(huge, tl.where(a < INFINITY, tan_of(n, r, low), NAN), t)
+        t = tl.where(huge, tl.where(a < INFINITY, tan_of(n, r, low), float("nan")), t)
     return flip_sign(t, x)
 
 
@@ -312,7 +311,7 @@ def atan2(y, x):
         tl.where(left, negate(t), t),
         tl.where(left, negate(p), p),
     )
-    return tl.where((x != x) | (y != y), NAN, flip_sign(angle, y))
+    return tl.where((x != x) | (y != y), float("nan"), flip_sign(angle, y))
 
 
 # ---- asin, acos
