@@ -127,6 +127,7 @@ from nbx_array._elementwise import (
 )
 from nbx_array._explain import explain
 from nbx_array._inspection import __array_namespace_info__
+from nbx_array._linear_algebra import matmul
 from nbx_array._manipulation import (
     broadcast_arrays,
     broadcast_to,

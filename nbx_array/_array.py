@@ -274,6 +274,15 @@ class Array(Expression):
     __abs__ = _unary("abs")
     __invert__ = _unary("bitwise_invert")
 
+    def __matmul__(self, other: Any, /) -> Any:
+        return _matmul(self, other) if isinstance(other, Array) else NotImplemented
+
+    def __rmatmul__(self, other: Any, /) -> Any:
+        return _matmul(other, self) if isinstance(other, Array) else NotImplemented
+
+    def __imatmul__(self, other: Any, /) -> Any:
+        return assign_in_place(self, self @ other, "matmul")
+
     def __pow__(self, other: Any, /) -> Any:
         return power(self, other)
 
@@ -675,6 +684,12 @@ def index_basic(x: Array, key: Any) -> Array:
     if not found.shape and not any(item is Ellipsis for item in keys):
         return copy(found)
     return found
+
+
+def _matmul(x1: Array, x2: Array) -> Array:
+    from nbx_array._linear_algebra import matmul
+
+    return matmul(x1, x2)
 
 
 def power(base: Any, exponent: Any) -> Any:
