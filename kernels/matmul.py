@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 import numpy as np
-
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import get_launcher
