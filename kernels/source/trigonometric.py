@@ -144,6 +144,26 @@ def asin_tail(z):
 
 
 @triton.jit
+def any_huge(x):
+    return any_lane(beyond_fast(tl.abs(x)))
+
+
+@triton.jit
+def reduce(x, has_huge: tl.constexpr):
+    """(n, r, low) with |x| = n · π/2 + r + low. Each element's own size chooses the way; without `has_huge` the way
+    that no element takes is left out. So what an element gets does not depend on its neighbours."""
+    a = tl.abs(x)
+    n, r, low = reduce_fast(a)
+    if has_huge:
+        huge = beyond_fast(a)
+        huge_n, huge_r, huge_low = reduce_huge(a)
+        n = tl.where(huge, huge_n, n)
+        r = tl.where(huge, tl.where(a < INFINITY, huge_r, float("nan")), r)
+        low = tl.where(huge, huge_low, low)
+    return n, r, low
+
+
+@triton.jit
 def sin_cos_pairs(r, low):
     """sin and cos of r + low as pairs (leading term, correction), the leading terms being r and 1 - r²/2 rounded."""
     z = r * r
@@ -162,40 +182,41 @@ def turn(value, n):
 
 
 @triton.jit
-def sin_cos_of(n, r, low):
-    """sin and cos of n · π/2 + r + low."""
-    sh, sl, ch, cl = sin_cos_pairs(r, low)
-    s = sh + sl
-    c = ch + cl
+def sincos_of(x, has_huge: tl.constexpr):
+    n, r, low = reduce(x, has_huge)
+    s, s_low, c, c_low = sin_cos_pairs(r, low)
+    s = s + s_low
+    c = c + c_low
     odd = (n & 1) != 0
-    return turn(tl.where(odd, c, s), n), turn(tl.where(odd, s, c), n + 1)
+    return flip_sign(turn(tl.where(odd, c, s), n), x), turn(tl.where(odd, s, c), n + 1)
 
 
 @triton.jit
-def tan_of(n, r, low):
-    """tan of n · π/2 + r + low: sin/cos, or -cos/sin."""
-    sh, sl, ch, cl = sin_cos_pairs(r, low)
-    sh, sl = quick_two_sum(sh, sl)
-    ch, cl = quick_two_sum(ch, cl)
+def tan_of(x, has_huge: tl.constexpr):
+    """sin/cos, or -cos/sin after an odd number of quarter turns."""
+    n, r, low = reduce(x, has_huge)
+    s, s_low, c, c_low = sin_cos_pairs(r, low)
+    s, s_low = quick_two_sum(s, s_low)
+    c, c_low = quick_two_sum(c, c_low)
     odd = (n & 1) != 0
-    q, q_low = pair_div(tl.where(odd, ch, sh), tl.where(odd, cl, sl), tl.where(odd, sh, ch), tl.where(odd, sl, cl))
-    return turn(q + q_low, n + n)
+    t, t_low = pair_div(
+        tl.where(odd, c, s), tl.where(odd, c_low, s_low), tl.where(odd, s, c), tl.where(odd, s_low, c_low)
+    )
+    return flip_sign(turn(t + t_low, n + n), x)
+
+
+# Reducing huge arguments takes longer than all the rest, so a block without any skips it. Each branch holds the whole
+# function: values that crossed into it would be stored in between on the CPU.
 
 
 @triton.jit
 def sincos(x):
-    """(sin x, cos x). Huge arguments are reduced only where the block has any; what an element gets does not depend on
-    the others, because it takes the result of one way or the other by its own size."""
-    a = tl.abs(x)
-    n, r, low = reduce_fast(a)
-    s, c = sin_cos_of(n, r, low)
-    huge = beyond_fast(a)
-    if any_lane(huge):
-        n, r, low = reduce_huge(a)
-        huge_s, huge_c = sin_cos_of(n, r, low)
-        s = tl.where(huge, tl.where(a < INFINITY, huge_s, float("nan")), s)
-        c = tl.where(huge, tl.where(a < INFINITY, huge_c, float("nan")), c)
-    return flip_sign(s, x), c
+    """(sin x, cos x)."""
+    if any_huge(x):
+        s, c = sincos_of(x, True)
+    else:
+        s, c = sincos_of(x, False)
+    return s, c
 
 
 @triton.jit
@@ -210,14 +231,11 @@ def cos(x):
 
 @triton.jit
 def tan(x):
-    a = tl.abs(x)
-    n, r, low = reduce_fast(a)
-    t = tan_of(n, r, low)
-    huge = beyond_fast(a)
-    if any_lane(huge):
-        n, r, low = reduce_huge(a)
-        t = tl.where(huge, tl.where(a < INFINITY, tan_of(n, r, low), float("nan")), t)
-    return flip_sign(t, x)
+    if any_huge(x):
+        t = tan_of(x, True)
+    else:
+        t = tan_of(x, False)
+    return t
 
 
 # ---- atan, atan2
