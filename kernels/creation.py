@@ -6,7 +6,7 @@ import numpy as np
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import get_launcher
-from nbx_array.kernels.fused import rule
+from nbx_array.kernels.rules import rule
 from nbx_array.kernels.types import default_float, type_row
 
 MODULE = "nbx_array.kernels.source.creation"

@@ -15,33 +15,12 @@ from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import Launcher, get_launcher
 from nbx_array.kernels import generate
+from nbx_array.kernels.rules import Rule, rule
 from nbx_array.kernels.signature import Sig
 from nbx_array.kernels.types import type_row
 from nbx_array.memory.view import collapse
 
 Strides = tuple[int, ...]
-
-
-class Rule(NamedTuple):
-    """Launch rule of a backend: elements a program, warps, and the sides of a tile."""
-
-    block: int
-    num_warps: int
-    tile: int  # elements of a tile
-    side: int  # longest side of a tile whose both sides matter
-
-
-# The CPU wants long loops and few programs; a GPU wants 8 elements a thread (benchmarks/NOTES.md).
-_RULES = {
-    "cpu": Rule(16384, 1, 4096, 64),
-    "cuda": Rule(1024, 4, 1024, 32),
-    "hip": Rule(1024, 4, 1024, 32),
-    "metal": Rule(1024, 4, 1024, 32),
-}
-
-
-def rule(device: Device) -> Rule:
-    return _RULES[device.backend]
 
 
 def _launcher(
@@ -91,7 +70,7 @@ def flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...] = ()) -> Launch
 
 
 def run_flat(launcher: Launcher, device: Device, args: tuple[Any, ...], out: int, n: int) -> None:
-    block = _RULES[device.backend].block
+    block = rule(device).block
     if n <= block:
         launcher.run(*args, out, n, 1, 1, 1)
     else:

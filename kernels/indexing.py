@@ -10,7 +10,7 @@ import numpy as np
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device, get_driver
 from nbx_array.backend.launcher import Launcher, get_launcher
-from nbx_array.kernels.fused import rule
+from nbx_array.kernels.rules import rule
 from nbx_array.memory import View, allocate
 from nbx_array.memory.statistics import traffic
 from nbx_array.memory.streams import current_stream, register_check

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 from nbx_array.backend.contract import Device, get_device
+from nbx_array.kernels.rules import rule
 from nbx_array.memory import Storage, allocator
 
 
@@ -26,6 +27,7 @@ class Sig:
         "aligned",  # every array operand's address is a multiple of 16 bytes (always so on the CPU, where it is no use)
         "allocate",  # nbytes -> Storage on the device
         "binary",  # name -> other operand's Sig, SAME or a Python type -> Sig
+        "block",  # elements that one program of the contiguous kernel takes
         "compute",  # operations of the table: the dtype that operands are cast to
         "costly",  # holds an operation worth storing rather than computing twice
         "device",
@@ -87,6 +89,7 @@ class Sig:
         self.flat = None
         self.launchers: dict[object, object] = {}
         self.seen = 0
+        self.block = rule(device).block
         self.runs = 0
 
     def __repr__(self) -> str:

@@ -7,6 +7,7 @@ as NumPy arrays.
 
 from __future__ import annotations
 
+import ctypes
 import math
 import threading
 from typing import Any
@@ -19,7 +20,7 @@ from nbx_array.memory.storage import Storage
 from nbx_array.memory.streams import current_stream, run_checks
 from nbx_array.memory.view import View, contiguous_strides, is_contiguous, span
 
-__all__ = ["as_numpy", "copy", "from_host", "to_device", "to_host"]
+__all__ = ["as_numpy", "copy", "from_host", "read_element", "to_device", "to_host"]
 
 STAGED = 1 << 20  # copies from this size on are staged
 CHUNK = 4 << 20  # bytes of a staging buffer
@@ -98,6 +99,25 @@ def to_host(view: View) -> np.ndarray[Any, Any]:
     run_checks(device)
     strides = [s * itemsize for s in view.strides]
     return np.ndarray(view.shape, view.dtype, raw, (view.offset - low) * itemsize, strides)
+
+
+_NUMBERS = {
+    np.dtype(number): number
+    for number in (
+        *(ctypes.c_bool, ctypes.c_int8, ctypes.c_int16, ctypes.c_int32, ctypes.c_int64),
+        *(ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_float, ctypes.c_double),
+    )
+}
+
+
+def read_element(storage: Storage, address: int, dtype: np.dtype[Any]) -> Any:
+    """The element at an address inside a storage as a Python number; waits for the device."""
+    number = _NUMBERS.get(dtype)
+    if number is None or storage.device.backend != "cpu":
+        return to_host(View(storage, dtype, (), (), (address - storage.ptr) // dtype.itemsize)).item()
+    traffic.synchronisations += 1
+    traffic.bytes_to_host += dtype.itemsize
+    return number.from_address(address).value
 
 
 def copy(destination: int, source: int, nbytes: int, device: Device) -> None:

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Callable, Iterator
 from math import inf, prod
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
 from nbx_array import _indexing, _journal
 from nbx_array._expression import (
+    FUSE,
     Expression,
     apply,
     broadcast_operands,
@@ -35,19 +35,14 @@ from nbx_array.memory import transfer
 from nbx_array.memory.streams import current_stream
 from nbx_array.memory.view import View, basic_index, broadcast_strides, contiguous_strides, transpose
 
-_notes = _journal.notes
-_push = _notes.append  # replaced by `immediate` where deferring is off or unsafe
-
-
-def _note(note: ref[Any]) -> None:
-    defer(note())
+_push: Callable[[Any], Any] = _journal.notes.append  # `defer` where deferring is off or unsafe
 
 
 def defer_no_more() -> None:
     """From now on look at each new expression before it is deferred: some memory is shared with other code, or
     fusion is off."""
     global _push
-    _push = _note
+    _push = defer
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
@@ -77,9 +72,7 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
         new.shape = self.shape
         new.args = args
         new.keep = keep
-        _push(ref(new))
-        if len(_notes) > 4096:
-            _journal.drain()
+        _push(new)
         return new
 
     return method
@@ -96,9 +89,7 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
         new.shape = self.shape
         new.args = (other, *self.args)
         new.keep = self.keep
-        _push(ref(new))
-        if len(_notes) > 4096:
-            _journal.drain()
+        _push(new)
         return new
 
     return method
@@ -149,9 +140,7 @@ def _deferred(sig: Sig, shape: tuple[int, ...], args: tuple[Any, ...], keep: tup
     new.args = args
     new.keep = keep
     new.geo = geo
-    _push(ref(new))
-    if len(_notes) > 4096:
-        _journal.drain()
+    _push(new)
     return new
 
 
@@ -160,7 +149,15 @@ def unary(name: str, x: Any) -> Any:
     if type(x) is Array:
         sig = x.sig.unary.get(name)
         if sig is not None:
-            return _deferred(sig, x.shape, x.args, x.keep, x.geo if sig.general else None)
+            new = Array()
+            new.sig = sig
+            new.shape = x.shape
+            new.args = x.args
+            new.keep = x.keep
+            if sig.general:
+                new.geo = x.geo
+            _push(new)
+            return new
     return apply(Array, name, x)
 
 
@@ -284,7 +281,7 @@ class Array(Expression):
         return assign_in_place(self, self @ other, "matmul")
 
     def __pow__(self, other: Any, /) -> Any:
-        return power(self, other)
+        return unary("square", self) if type(other) is int and other == 2 else power(self, other)
 
     def __rpow__(self, other: Any, /) -> Any:
         return power(other, self)
@@ -427,6 +424,8 @@ class Array(Expression):
         """Write elements; `value` is broadcast and cast to this array's dtype, as NumPy's assignment does."""
         if self.sig.op != "leaf":
             realize(self)
+        if type(key) is slice and type(value) is Array and self._set_piece(key, value):
+            return
         if type(key) is slice or _is_basic(key):
             target = self[key] if type(key) is slice else view_basic(self, key)
             if type(value) is Array and value.sig.dtype is target.sig.dtype and value.shape == target.shape:
@@ -435,6 +434,30 @@ class Array(Expression):
                 write(target, as_value(value, target.shape, target.sig.dtype, target.sig.device, "setitem"))
         else:
             _indexing.set(self, key, value)
+
+    def _set_piece(self, key: slice, value: Array) -> bool:
+        """The quick way of `x[i:j] = y` for contiguous vectors in memory, while nothing is pending."""
+        sig, shape, start, stop = self.sig, self.shape, key.start, key.stop
+        storage = self.keep[0]
+        if (
+            value.sig is not sig.inner
+            or len(shape) != 1
+            or key.step is not None
+            or type(start) is not int
+            or type(stop) is not int
+            or not 0 <= start <= stop <= shape[0]
+            or value.shape[0] != stop - start
+            or len(value.shape) != 1
+            or _journal.notes
+            or storage.readers
+            or storage is value.keep[0]
+        ):
+            return False
+        launcher = copy_of(sig).flat
+        if launcher is None or stop - start > sig.block:
+            return False
+        launcher.run(value.args[0], self.args[0] + start * sig.itemsize, stop - start, 1, 1, 1)
+        return True
 
     def __len__(self) -> int:
         if not self.shape:
@@ -464,7 +487,9 @@ class Array(Expression):
     def _scalar(self, to: str) -> Any:
         if self.shape:
             raise TypeError(f"only 0-dimensional arrays can be converted to {to}, got shape {self.shape}")
-        return asnumpy(self).item()
+        if self.sig.op != "leaf":
+            realize(self)
+        return transfer.read_element(self.keep[0], self.args[0], self.sig.dtype)
 
     def __bool__(self) -> bool:
         if self.shape:
@@ -657,7 +682,7 @@ def assign_in_place(target: Array, result: Array, name: str) -> Array:
         if result.sig.general:
             target.geo = result.geo
         del operands
-        _push(ref(target))
+        _push(target)
     return target
 
 
@@ -726,3 +751,7 @@ def part(name: str, x: Any) -> Array:
     return from_view(
         Array, View(view.storage, component(view.dtype), view.shape, strides, 2 * view.offset + (name == "imag"))
     )
+
+
+if not FUSE:
+    defer_no_more()

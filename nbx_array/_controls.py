@@ -25,7 +25,7 @@ def realize(*arrays: Array) -> Any:
     Array([2., 2.], device='cpu')
     """
     for x in arrays:
-        if not isinstance(x, Array):
+        if type(x) is not Array:
             raise TypeError(f"realize: expected an array, got {type(x).__name__}")
         _realize(x)
     return arrays[0] if len(arrays) == 1 else arrays
@@ -77,6 +77,7 @@ def stream(handle: int, device: Any = None) -> Iterator[None]:
 
 def memory_info(device: Any = None) -> MemoryInfo:
     """Bytes of a device's memory: live, cached, their peak, the limit, free and total."""
+    _journal.sweep()
     return _memory.memory_info(_found(device))
 
 
@@ -87,6 +88,7 @@ def memory_limit(nbytes: int | None, device: Any = None) -> None:
 
 def empty_cache(device: Any = None) -> None:
     """Give a device's cached free blocks back to its driver."""
+    _journal.sweep()
     _memory.empty_cache(_found(device))
 
 

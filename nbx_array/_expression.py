@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
@@ -34,6 +33,12 @@ LIMIT_ARGUMENTS = 16
 EARLY_BYTES = 64 << 20
 """An expression that would save this many bytes of memory traffic is compiled at first sight (a kernel takes 50 ms)."""
 
+SWEEP_BYTES = 1 << 20
+"""An allocation above this sweeps the journal first: dead expressions hold memory that it could take."""
+SWEEP_LENGTH = 64
+"""So does a journal of this many expressions, when the next one is realised."""
+
+_notes = _journal.notes
 Strides = tuple[int, ...]
 
 
@@ -313,9 +318,7 @@ def defer(new: Any) -> Any:
     if not FUSE or any(storage.shared for storage in new.keep):
         realize(new)
     else:
-        _journal.notes.append(ref(new))
-        if len(_journal.notes) > _journal.LIMIT:
-            _journal.drain()
+        _journal.notes.append(new)
     return new
 
 
@@ -330,11 +333,18 @@ def realize(e: Any) -> Any:
         return _realize_slowly(e)
     shape, operands = e.shape, e.keep
     n = shape[0] if len(shape) == 1 else prod(shape)
-    storage = sig.allocate(n * sig.itemsize)
-    fused.run_flat(launcher, sig.device, e.args, storage.ptr, n)
+    nbytes = n * sig.itemsize
+    if nbytes > SWEEP_BYTES or len(_notes) > SWEEP_LENGTH:
+        _journal.sweep()
+    storage = sig.allocate(nbytes)
+    address = storage.ptr
+    if n <= sig.block:
+        launcher.run(*e.args, address, n, 1, 1, 1)
+    else:
+        launcher.spread((*e.args, address, n), -(-n // sig.block), 1, 1)
     sig.runs += 1
     e.sig = sig.leaf
-    e.args = (storage.ptr,)
+    e.args = (address,)
     e.keep = (storage,)
     del operands  # only now may their finalisers run, and other threads with them
     return e
@@ -348,6 +358,7 @@ def _realize_slowly(e: Any) -> Any:
         _evaluate(e)
         return e
     shape, operands = e.shape, e.keep
+    _journal.sweep()
     storage = sig.allocate(prod(shape) * sig.itemsize)
     run_into(e, storage.ptr, contiguous_strides(shape))
     sig.runs += 1

@@ -1,13 +1,16 @@
 """Pending readers: which deferred expressions read a storage, so that a write can let them read first.
 
-A new expression is only noted in a journal (a list append, 30 ns). A write drains the journal into the storages'
-reader lists, then realises the live readers of the storage it is about to change.
+A new expression is only put into a journal (a list append, 30 ns; a weak reference would take 150). Most are the
+temporaries of a longer formula and die there. A sweep drops those that nothing else refers to and notes the others,
+weakly, with the storages that they read. It runs before a write, before a large allocation (the dead hold memory),
+when somebody asks for memory, and when the journal is long.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from sys import getrefcount
 from typing import TYPE_CHECKING
 from weakref import ref
 
@@ -15,33 +18,34 @@ if TYPE_CHECKING:
     from nbx_array._expression import Expression
     from nbx_array.memory.storage import Storage
 
-LIMIT = 4096
-"""Above this many notes the journal is drained, so that dropped expressions do not pile up."""
-
-notes: list[ref[Expression]] = []
-_waiting: list[ref[Expression]] = []  # drained notes, pruned when it doubles
+notes: list[Expression] = []
+_waiting: list[ref[Expression]] = []  # survivors of sweeps, pruned when they have doubled
+_prune_at = 1024
 _lock = threading.RLock()
 
 
-def drain() -> None:
-    """Move the journal's live expressions into the reader lists of the storages that they read."""
+def sweep() -> None:
+    """Drop the journal's dead expressions; note the live ones with the storages that they read."""
+    global _prune_at
     with _lock:
         batch = notes[:]
         del notes[: len(batch)]
-        for note in batch:
-            expression = note()
-            if expression is None or expression.sig.op == "leaf":
+        for expression in batch:
+            # references: the batch, the loop's variable, the argument
+            if getrefcount(expression) == 3 or expression.sig.op == "leaf":
                 continue
+            note = ref(expression)
             for storage in set(expression.keep):
                 if storage.readers:
                     storage.readers.append(note)
-                    if len(storage.readers) > 2 * LIMIT:
+                    if len(storage.readers) % 1024 == 0:
                         storage.readers = [note for note in storage.readers if _pending(note)]
                 else:
                     storage.readers = [note]
             _waiting.append(note)
-        if len(_waiting) > 2 * LIMIT:
+        if len(_waiting) > _prune_at:
             _waiting[:] = [note for note in _waiting if _pending(note)]
+            _prune_at = max(1024, 2 * len(_waiting))
 
 
 def _pending(note: ref[Expression]) -> bool:
@@ -52,7 +56,7 @@ def _pending(note: ref[Expression]) -> bool:
 def take_readers(storage: Storage) -> Iterator[Expression]:
     """The live pending expressions that read a storage, taken off its list."""
     if notes:
-        drain()
+        sweep()
     with _lock:
         readers, storage.readers = storage.readers, ()
     for note in readers:
@@ -63,7 +67,6 @@ def take_readers(storage: Storage) -> Iterator[Expression]:
 
 def pending() -> list[Expression]:
     """Every live pending expression."""
-    drain()
+    sweep()
     with _lock:
-        _waiting[:] = [note for note in _waiting if _pending(note)]
-        return [expression for note in _waiting if (expression := note()) is not None]
+        return [expression for note in _waiting if (expression := note()) is not None and expression.sig.op != "leaf"]
