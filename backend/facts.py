@@ -17,13 +17,6 @@ FOLDER = Path(__file__).parent / "devices"
 VENDORS = {"cuda": "nvidia"}
 
 
-class LaunchRule(NamedTuple):
-    """Elements a program handles and warps that share them."""
-
-    block: int
-    num_warps: int
-
-
 class Facts(NamedTuple):
     """Of one device or, without what only a driver knows, of a target."""
 
@@ -38,12 +31,6 @@ class Facts(NamedTuple):
     fp32_to_fp64_ratio: int | None
     bandwidth: float | None  # bytes per second of device memory, by the data sheet or the memory's clock
     fp32_rate: float | None  # operations per second without tensor cores, a fused multiply-add as two
-    pointwise: LaunchRule
-    reduction: LaunchRule
-
-
-#: Where nothing is known of a GPU: right everywhere, and close to the best where it was measured.
-DEFAULT_RULES = {"pointwise": LaunchRule(1024, 4), "reduction": LaunchRule(4096, 8)}
 
 
 @cache
@@ -66,7 +53,6 @@ def _facts(target: Target, name: str | None, cores: int | None, driver: dict[str
         return driver.get(key) or capability.get(key)
 
     lanes, clock = capability.get("fp32_lanes"), driver.get("clock_khz")
-    rules = architecture.get("rules") or {}
     return Facts(
         family=architecture.get("family"),
         name=name,
@@ -79,7 +65,6 @@ def _facts(target: Target, name: str | None, cores: int | None, driver: dict[str
         fp32_to_fp64_ratio=known("fp32_to_fp64_ratio"),
         bandwidth=_bandwidth(architecture, name, driver),
         fp32_rate=2e3 * lanes * clock * cores if lanes and clock and cores else None,
-        **{key: LaunchRule(**rules[key]) if key in rules else rule for key, rule in DEFAULT_RULES.items()},
     )
 
 

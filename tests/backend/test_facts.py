@@ -25,8 +25,7 @@ CAPABILITY_KEYS = {
 def test_the_files_say_what_is_read_and_where_it_is_from(path):
     text = path.read_text()
     content = yaml.safe_load(text)
-    assert set(content) <= {"family", "capabilities", "bandwidth_gb_per_s", "rules"}
-    assert set(content.get("rules", {})) <= set(facts.DEFAULT_RULES)
+    assert set(content) <= {"family", "capabilities", "bandwidth_gb_per_s"}
     for capability, row in content["capabilities"].items():
         assert isinstance(capability, int)
         assert set(row) == CAPABILITY_KEYS
@@ -39,7 +38,7 @@ def test_the_files_say_what_is_read_and_where_it_is_from(path):
 
 def test_every_key_is_read():
     source = facts.Path(facts.__file__).read_text()
-    for key in CAPABILITY_KEYS | {"family", "capabilities", "bandwidth_gb_per_s", "rules"}:
+    for key in CAPABILITY_KEYS | {"family", "capabilities", "bandwidth_gb_per_s"}:
         assert f'"{key}"' in source, key
 
 
@@ -58,7 +57,6 @@ def test_targets_have_a_family(arch, family):
 def test_what_is_not_known_is_none(target):
     known = facts.of_target(target)
     assert known.family is None and known.shared_per_block is None
-    assert known.pointwise == facts.DEFAULT_RULES["pointwise"]
 
 
 def test_the_driver_s_word_wins(monkeypatch):
