@@ -18,12 +18,19 @@ settings.load_profile("nbx")
 
 
 def pytest_addoption(parser):
-    parser.addoption("--device", help="the device the tests run on, cpu or cuda:0 (default: the default device)")
+    parser.addoption(
+        "--device",
+        help="the device the tests run on: cpu, cuda:0, or fake for a cuda:0 made of host memory (default: the default device)",
+    )
 
 
 def pytest_configure(config):
     # Set here, before pytest-xdist starts its workers, so that all of them see one seed.
     os.environ.setdefault("NBX_TEST_SEED", "0" if CI else str(secrets.randbits(32)))
+    if config.getoption("device") == "fake":
+        import fake_cuda
+
+        fake_cuda.install(pytest.MonkeyPatch(), fake_cuda.FakeCuda(memory=1 << 32))
 
 
 def pytest_report_header(config):
@@ -38,7 +45,7 @@ def xp(request):
 
     chosen = request.config.getoption("device")
     if chosen is not None:
-        nbx_array.set_device(chosen)
+        nbx_array.set_device("cuda:0" if chosen == "fake" else chosen)
     return nbx_array
 
 
