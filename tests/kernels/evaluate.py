@@ -19,7 +19,7 @@ TYPES = {
     "uint16": "u16",
     "uint32": "u32",
 }
-TYPES |= {"uint64": "u64", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64"}
+TYPES |= {"bfloat16": "bf16", "uint64": "u64", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64"}
 BLOCK = 256
 
 KERNEL = """
@@ -31,16 +31,21 @@ from {module} import {function} as function
 def kernel({inputs}, {outputs}, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = i < n
-    {results} = function({loads})
+    {results} = function({arguments})
     {stores}
 """
 
 
 def evaluate(
-    module: str, function: str, operands: Sequence[np.ndarray], results: Sequence[object], device: str = "cpu"
+    module: str,
+    function: str,
+    operands: Sequence[np.ndarray],
+    results: Sequence[object],
+    device: str = "cpu",
+    constants: Sequence[str] = (),
 ) -> list[np.ndarray]:
     """``function`` of a module of Triton source, element by element: operands of one length, one array for each dtype
-    in ``results``."""
+    in ``results``. ``constants`` are further arguments, as source."""
     operands = [np.ascontiguousarray(x) for x in operands]
     n = operands[0].size
     outputs = [np.empty(n, dtype) for dtype in results]
@@ -52,7 +57,7 @@ def evaluate(
         inputs=", ".join(x),
         outputs=", ".join(f"p{name}" for name in r),
         results=", ".join(r),
-        loads=", ".join(f"tl.load({name} + i, mask=mask)" for name in x),
+        arguments=", ".join([*(f"tl.load({name} + i, mask=mask)" for name in x), *constants]),
         stores="\n    ".join(f"tl.store(p{name} + i, {name}, mask=mask)" for name in r),
     )
     arrays = dict(zip(x, operands, strict=True)) | {f"p{name}": y for name, y in zip(r, outputs, strict=True)}
