@@ -7,6 +7,7 @@ called to learn which kernel that is, and never reach the launch itself, so addr
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -14,7 +15,7 @@ from nbx_array.backend.ahead import absent_device, kernels_of
 from nbx_array.backend.contract import Device, Target
 from nbx_array.backend.recording import Spec
 from nbx_array.kernels import creation, fused, signature
-from nbx_array.kernels.pointwise import TABLE, UnsupportedDtype, resolve
+from nbx_array.kernels.pointwise import TABLE, Pointwise, UnsupportedDtype, resolve
 from nbx_array.kernels.types import default_float, is_complex
 
 Launches = Iterator[Callable[[], object]]
@@ -30,18 +31,32 @@ def _flat(op: str, kids: tuple[signature.Sig, ...], compute: np.dtype | None, dt
     return lambda: fused.flat_launcher(sig)
 
 
+def _computed(row: Pointwise, device: Device) -> Iterator[tuple[np.dtype, np.dtype]]:
+    """The dtypes that a function is computed in, each with the result's."""
+    known = set()
+    for dtype in DTYPES:
+        with contextlib.suppress(UnsupportedDtype):
+            compute, result = resolve(row, dtype, default_float(device))
+            if compute not in known:
+                known.add(compute)
+                yield compute, result
+
+
 def pointwise(device: Device) -> Launches:
     """Every function of the table for every dtype that it is computed in, over contiguous arrays."""
     for row in TABLE.values():
-        computed = set()
-        for dtype in DTYPES:
-            try:
-                compute, result = resolve(row, dtype, default_float(device))
-            except UnsupportedDtype:
-                continue
-            if compute not in computed:
-                computed.add(compute)
-                yield _flat(row.name, (signature.leaf(compute, device),) * row.arity, compute, result)
+        for compute, result in _computed(row, device):
+            yield _flat(row.name, (signature.leaf(compute, device),) * row.arity, compute, result)
+
+
+def scalars(device: Device) -> Launches:
+    """Every function of two operands with a scalar on either side."""
+    for row in TABLE.values():
+        if row.arity == 2:
+            for compute, result in _computed(row, device):
+                array, number = signature.leaf(compute, device), signature.scalar(compute, device)
+                yield _flat(row.name, (array, number), compute, result)
+                yield _flat(row.name, (number, array), compute, result)
 
 
 def casts(device: Device) -> Launches:
@@ -72,6 +87,7 @@ def created(device: Device) -> Launches:
 
 FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "pointwise": pointwise,
+    "scalars": scalars,
     "casts": casts,
     "where": choice,
     "creation": created,
