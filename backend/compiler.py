@@ -256,7 +256,7 @@ def _compile(
     from .cpu import codegen, lowering
 
     symbol = f"{source.name}_{key[:16]}"
-    artifact = codegen.emit_object(lowering.lower(text, symbol))
+    artifact = codegen.emit_object(lowering.lower(text, symbol, native.host()[1], codegen.vector_bytes()))
     return CompiledKernel(source.name, symbol, "object", artifact, target, parameters, names)
 
 

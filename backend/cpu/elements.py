@@ -1,0 +1,282 @@
+"""Elements of tensors: where an element is (indices as strings of bits), and its value as code.
+
+Every dimension of a Triton tensor is a power of two, so an index is a string of bits, and reshaping, transposing and
+broadcasting only cut and join strings. An :data:`Index` says which bits come from which loop counter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ..ttir.reader import Value
+from .emission import FALSE, TRUE, ZERO, Operand, level_of, operand
+from .scalars import Scalars, is_literal, literal, memory_type, register_type
+
+
+class Field(NamedTuple):
+    """Bits ``shift`` to ``shift + bits`` of an i32."""
+
+    operand: Operand
+    shift: int
+    bits: int
+
+
+#: Fields, the lowest bits first; the empty index is 0.
+Index = tuple[Field, ...]
+Indices = tuple[Index, ...]
+
+
+def width_of(size: int) -> int:
+    """The bits that count to a power of two."""
+    return size.bit_length() - 1
+
+
+def join(parts: Sequence[Index]) -> Index:
+    """Indices one after the other, the lowest bits first."""
+    fields: list[Field] = []
+    for part in parts:
+        for field in part:
+            last = fields[-1] if fields else None
+            if last and last.operand == field.operand and last.shift + last.bits == field.shift:
+                fields[-1] = Field(last.operand, last.shift, last.bits + field.bits)
+            else:
+                fields.append(field)
+    return tuple(fields)
+
+
+def cut(index: Index, low: int, bits: int) -> Index:
+    """Bits ``low`` to ``low + bits`` of an index."""
+    fields, place = [], 0
+    for field in index:
+        start, stop = max(low, place), min(low + bits, place + field.bits)
+        if start < stop:
+            fields.append(Field(field.operand, field.shift + start - place, stop - start))
+        place += field.bits
+    return join([tuple(fields)])
+
+
+def flatten(indices: Indices) -> Index:
+    """The place of an element in a tensor laid out row by row."""
+    return join(indices[::-1])
+
+
+def unflatten(index: Index, shape: Sequence[int]) -> Indices:
+    indices, place = [], 0
+    for size in reversed(shape):
+        indices.append(cut(index, place, width_of(size)))
+        place += width_of(size)
+    return tuple(reversed(indices))
+
+
+def constant_index(value: int, size: int) -> Index:
+    return (Field(Operand(str(value)), 0, width_of(size)),) if size > 1 else ()
+
+
+class Elements(Scalars):
+    """Emits the elements of tensors and the values of scalars."""
+
+    def __init__(self, features: str) -> None:
+        super().__init__(features)
+        self.scalars: dict[Value, Operand] = {}
+        #: Where materialised tensors lie, row by row.
+        self.places: dict[Value, Operand] = {}
+        #: Pointers that a loop increases: their first value, and how far they have come.
+        self.inductions: dict[Value, tuple[Value, Operand]] = {}
+        #: Values of elements in the nest being built, and masks known to hold or not in this part of it.
+        self.known: dict[object, Operand] = {}
+        self.decided: dict[tuple[Value, Indices], Operand] = {}
+        #: How many bits of an operand an index can have.
+        self.widths: dict[Operand, int] = {}
+
+    # -- places
+
+    def counter(self, counter: Operand, size: int) -> Index:
+        """The index that a loop's counter is."""
+        if size == 1:
+            return ()
+        self.widths[counter] = width_of(size)
+        return (Field(counter, 0, width_of(size)),)
+
+    def is_whole(self, field: Field) -> bool:
+        return field.shift == 0 and self.widths.get(field.operand) == field.bits
+
+    def field_value(self, field: Field) -> Operand:
+        value = field.operand
+        if is_literal(value):
+            return Operand(str(int(value) >> field.shift & (1 << field.bits) - 1))
+        if field.shift:
+            value = self.emit(f"lshr i32 {value}, {field.shift}", value)
+        if field.shift + field.bits < self.widths.get(field.operand, 32):
+            value = self.emit(f"and i32 {value}, {(1 << field.bits) - 1}", value)
+        return value
+
+    def index_value(self, index: Index) -> Operand:
+        """An index as an i32."""
+        known = self.known.get(index)
+        if known is not None:
+            return known
+        total, place = ZERO, 0
+        for field in index:
+            part = self.field_value(field)
+            if part != "0":
+                if is_literal(part):
+                    part = Operand(str(int(part) << place))
+                elif place:
+                    part = self.emit(f"mul nuw nsw i32 {part}, {1 << place}", part)
+                total = part if total == "0" else self.emit(f"add nuw nsw i32 {total}, {part}", total, part)
+            place += field.bits
+        self.known[index] = total
+        return total
+
+    def address(self, element: str, base: Operand, index: Index) -> Operand:
+        """Where an element of a buffer is."""
+        place = self.index_value(index)
+        return self.emit(f"getelementptr inbounds {memory_type(element)}, ptr {base}, i32 {place}", base, place)
+
+    def load(self, element: str, address: str, level: int = -1) -> Operand:
+        kind = memory_type(element)
+        value = self.emit(f"load {kind}, ptr {address}{self.access()}", address, operand("", level))
+        return self.emit(f"trunc i8 {value} to i1", value) if element == "i1" else value
+
+    def store(self, element: str, value: Operand, address: str) -> None:
+        if element == "i1":
+            value = self.emit(f"zext i1 {value} to i8", value)
+        self.effect(f"store {memory_type(element)} {value}, ptr {address}{self.access()}")
+
+    def new_buffer(self, value: Value, count: int | None = None) -> Operand:
+        """Memory for a tensor's elements."""
+        element = value.type.element
+        kind = memory_type(element)
+        size = {"float": 4, "double": 8, "ptr": 8}.get(kind) or int(kind[1:]) // 8
+        return self.buffer(size * (value.type.size if count is None else count))
+
+    def fresh(self, emit: Callable[[], None]) -> None:
+        """Run ``emit`` without the values known here, and forget what it learns: it is in a block of its own."""
+        known, self.known = self.known, {}
+        emit()
+        self.known = known
+
+    # -- values
+
+    def scalar(self, value: Value) -> Operand:
+        """The value of a scalar, or of a tensor without dimensions."""
+        return self.at(value, ()) if value.type.is_tensor else self.scalars[value]
+
+    def at(self, value: Value, indices: Indices) -> Operand:
+        """The element of a tensor at some indices, computed here unless it is known; for a scalar its value."""
+        if not value.type.is_tensor:
+            return self.scalars[value]
+        key = (value, indices)
+        result = self.decided.get(key) or self.known.get(key)
+        if result is None:
+            result = self.known[key] = self.compute(value, indices)
+        return result
+
+    def compute(self, value: Value, indices: Indices) -> Operand:
+        element = value.type.element
+        if value in self.places:
+            return self.load(element, self.address(element, self.places[value], flatten(indices)))
+        if value in self.inductions:
+            first, distance = self.inductions[value]
+            return self.advance(value, self.at(first, indices), distance)
+        op = value.operation
+        assert op is not None, value
+        operands = op.operands
+        if op.name == "arith.constant":
+            found = re.match(r"dense<([^\[\]]*)> : ", op.attributes["value"])
+            assert found, op.attributes["value"]
+            return literal(element, found[1])
+        if op.name == "tt.splat":
+            return self.scalars[operands[0]]
+        if op.name == "tt.make_range":
+            place, start = self.index_value(indices[0]), op.integer("start")
+            return self.emit(f"add nuw nsw i32 {place}, {start}", place) if start else place
+        if op.name == "tt.join":
+            last = self.index_value(indices[-1])
+            if is_literal(last):
+                return self.at(operands[int(last)], indices[:-1])
+            first = self.emit(f"icmp eq i32 {last}, 0", last)
+            return self.choose(element, first, *(self.at(one, indices[:-1]) for one in operands))
+        if op.name == "tt.cat":
+            half = width_of(value.shape[0]) - 1
+            upper = self.index_value(cut(indices[0], half, 1))
+            rest = (cut(indices[0], 0, half), *indices[1:])
+            if is_literal(upper):
+                return self.at(operands[int(upper)], rest)
+            first = self.emit(f"icmp eq i32 {upper}, 0", upper)
+            return self.choose(element, first, *(self.at(one, rest) for one in operands))
+        if op.name == "tt.gather":
+            axis = op.integer("axis")
+            chosen = self.at(operands[1], indices)
+            if operands[1].type.element != "i32":
+                kind = register_type(operands[1].type.element)
+                chosen = self.emit(f"{'trunc' if kind == 'i64' else 'zext'} {kind} {chosen} to i32", chosen)
+            place = (Field(chosen, 0, width_of(operands[0].shape[axis])),)
+            return self.at(operands[0], (*indices[:axis], place, *indices[axis + 1 :]))
+        moved = self.operand_indices(value, indices)
+        if moved is not None:
+            return self.at(operands[0], moved)
+        if op.name == "tt.load":
+            return self.load_element(element, [self.at(one, indices) for one in operands])
+        return self.apply(op, [self.at(one, indices) for one in operands])
+
+    @staticmethod
+    def operand_indices(value: Value, indices: Indices) -> Indices | None:
+        """For an operation that only moves elements: where its operand's element is."""
+        op = value.operation
+        assert op is not None
+        shape = op.operands[0].type.shape
+        if op.name == "tt.expand_dims":
+            axis = op.integer("axis")
+            return indices[:axis] + indices[axis + 1 :]
+        if op.name == "tt.broadcast":
+            assert shape is not None
+            return tuple(() if size == 1 else index for size, index in zip(shape, indices, strict=True))
+        if op.name == "tt.trans":
+            order = op.integers("order")
+            moved: list[Index] = [()] * len(order)
+            for axis, source in enumerate(order):
+                moved[source] = indices[axis]
+            return tuple(moved)
+        if op.name == "tt.reshape":
+            assert shape is not None
+            return unflatten(flatten(indices), shape)
+        if op.name == "tt.split":
+            return (*indices, constant_index(value.number, 2))
+        return None
+
+    def choose(self, element: str, condition: Operand, yes: Operand, no: Operand) -> Operand:
+        kind = register_type(element)
+        return self.emit(f"select i1 {condition}, {kind} {yes}, {kind} {no}", condition, yes, no)
+
+    def advance(self, value: Value, start: Operand, distance: Operand) -> Operand:
+        """An induction's value: a pointer or an integer some distance on."""
+        if value.type.element == "ptr":
+            kind = memory_type(value.type.pointee or "i8")
+            return self.emit(f"getelementptr {kind}, ptr {start}, i64 {distance}", start, distance)
+        return self.emit(f"add {register_type(value.type.element)} {start}, {distance}", start, distance)
+
+    def load_element(self, element: str, operands: list[Operand]) -> Operand:
+        """``tt.load``: address, and perhaps a mask and what to take where it does not hold."""
+        address, mask, other = (*operands, None, None)[:3]
+        assert address is not None
+        if other is None:
+            other = Operand("null" if element == "ptr" else literal(element, "0"))
+        if mask is None or mask == TRUE:
+            return self.load(element, address, level_of((mask,) if mask is not None else ()))
+        if mask == FALSE:
+            return operand(other, level_of((mask, other)))
+        kind = register_type(element)
+        level = level_of((address, mask, other))
+        segment = self.segment_for(level)
+        inside, after, before = self.label(), self.label(), segment.end
+        segment.add(f"br i1 {mask}, label %{inside}, label %{after}")
+        segment.begin(inside)
+        loaded = self.load(element, address, level)
+        segment.add(f"br label %{after}")
+        segment.begin(after)
+        return self.emit(
+            f"phi {kind} [ {loaded}, %{inside} ], [ {other}, %{before} ]", operand("", level), loaded, other
+        )
