@@ -11,6 +11,7 @@ from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device, get_driver
 from nbx_array.backend.launcher import Launcher, get_launcher
 from nbx_array.kernels.rules import rule
+from nbx_array.kernels.types import type_row
 from nbx_array.memory import View, allocate
 from nbx_array.memory.statistics import traffic
 from nbx_array.memory.streams import current_stream, register_check
@@ -80,16 +81,21 @@ def index_offsets(index: View, out: View, size: int, stride: int, *, first: bool
     On the CPU an index out of range raises IndexError with `message` here, on a GPU at the next synchronising call.
     """
     device = index.storage.device
+    launcher = offsets_launcher(index.dtype, first, device)
     status = _statuses.get(device) or _statuses.setdefault(device, _Status(device))
-    limits = rule(device)
     n = math.prod(index.shape)
-    kind = f"*{'u' if index.dtype.kind == 'u' else 'i'}{8 * index.dtype.itemsize}"
-    signature = {"index": kind, "out": "*i64", "status": "*i64", "n": "i64", "size": "i64", "stride": "i64"}
-    launcher = _launcher("offsets", signature, {"FIRST": first, "BLOCK": limits.block}, device)
     status.armed, status.message = True, message
-    launcher.spread((index.address, out.address, status.storage.ptr, n, size, stride), -(-n // limits.block), 1, 1)
+    args = (index.address, out.address, status.storage.ptr, n, size, stride)
+    launcher.spread(args, -(-n // rule(device).block), 1, 1)
     if device.backend == "cpu":
         status.check()
+
+
+def offsets_launcher(dtype: np.dtype, first: bool, device: Device) -> Launcher:
+    """The kernel for index arrays of a dtype, which writes offsets or adds to them."""
+    signature = {"index": type_row(dtype).pointer, "out": "*i64", "status": "*i64"}
+    signature |= dict.fromkeys(("n", "size", "stride"), "i64")
+    return _launcher("offsets", signature, {"FIRST": first, "BLOCK": rule(device).block}, device)
 
 
 class Places(NamedTuple):
@@ -145,6 +151,19 @@ def scatter(places: Places, value: View, *, repeat: bool) -> None:
 # -------------------------------------------------------------------------------------------------------- masks
 
 
+def count_launcher(device: Device) -> Launcher:
+    return _launcher("count_true", {"mask": "*i8", "counts": "*i64", "n": "i64"}, {"BLOCK": COMPACTION}, device)
+
+
+def totals_launcher(device: Device) -> Launcher:
+    return _launcher("running_totals", {"counts": "*i64", "total": "*i64", "n": "i64"}, {"BLOCK": 1024}, device)
+
+
+def positions_launcher(device: Device) -> Launcher:
+    signature = {"mask": "*i8", "starts": "*i64", "out": "*i64", "n": "i64"}
+    return _launcher("positions", signature, {"BLOCK": COMPACTION}, device)
+
+
 def positions(mask: View) -> View:
     """Where a contiguous mask is true, in C order: one int64 each. Reads their number from the device."""
     device = mask.storage.device
@@ -152,17 +171,12 @@ def positions(mask: View) -> View:
     blocks = -(-n // COMPACTION)
     counts = allocate(8 * (blocks + 1), device)
     total = counts.ptr + 8 * blocks
-    number = {"n": "i64"}
-    count = _launcher("count_true", {"mask": "*i8", "counts": "*i64", **number}, {"BLOCK": COMPACTION}, device)
-    count.spread((mask.address, counts.ptr, n), blocks, 1, 1)
-    sums = _launcher("running_totals", {"counts": "*i64", "total": "*i64", **number}, {"BLOCK": 1024}, device)
-    sums.run(counts.ptr, total, blocks, 1, 1, 1)
+    count_launcher(device).spread((mask.address, counts.ptr, n), blocks, 1, 1)
+    totals_launcher(device).run(counts.ptr, total, blocks, 1, 1, 1)
     found = ctypes.c_int64()
     traffic.synchronisations += 1
     traffic.bytes_to_host += 8
     get_driver(device.backend).copy_to_host(ctypes.addressof(found), total, 8, device.index, current_stream(device))
     storage = allocate(8 * found.value, device)
-    signature = {"mask": "*i8", "starts": "*i64", "out": "*i64", **number}
-    write = _launcher("positions", signature, {"BLOCK": COMPACTION}, device)
-    write.spread((mask.address, counts.ptr, storage.ptr, n), blocks, 1, 1)
+    positions_launcher(device).spread((mask.address, counts.ptr, storage.ptr, n), blocks, 1, 1)
     return View(storage, INT64, (found.value,), contiguous_strides((found.value,)), 0)

@@ -23,15 +23,20 @@ def on_host(device: Device) -> bool:
 
 def matmul(a: View, b: View, out: View) -> None:
     """out = a @ b for stacks of matrices: shapes (s, m, k), (s, k, n), (s, m, n), `out` contiguous, one dtype."""
+    if on_host(out.storage.device):
+        x, y = as_numpy(a), as_numpy(b)
+        if out.dtype.itemsize == 2 and type_row(out.dtype).kind == "f":
+            x, y = x.astype(np.float32), y.astype(np.float32)
+        as_numpy(out)[...] = np.matmul(x, y)
+    else:
+        multiply(a, b, out)
+
+
+def multiply(a: View, b: View, out: View) -> None:
+    """`matmul` by a Triton kernel."""
     device = out.storage.device
     stack, m, n = out.shape
     k = a.shape[-1]
-    if on_host(device):
-        if out.dtype.name == "bfloat16" or out.dtype.name == "float16":
-            as_numpy(out)[...] = np.matmul(as_numpy(a).astype(np.float32), as_numpy(b).astype(np.float32))
-        else:
-            np.matmul(as_numpy(a), as_numpy(b), out=as_numpy(out))
-        return
     pointer = type_row(out.dtype).pointer
     signature = {"a": pointer, "b": pointer, "out": pointer}
     signature |= dict.fromkeys(("m", "n", "k", "a_stack", "a_row", "a_column", "b_stack", "b_row", "b_column"), "i64")

@@ -14,9 +14,10 @@ import numpy as np
 from nbx_array.backend.ahead import absent_device, kernels_of
 from nbx_array.backend.contract import Device, Target
 from nbx_array.backend.recording import Spec
-from nbx_array.kernels import creation, fused, signature
+from nbx_array.kernels import creation, fused, indexing, matmul, signature
 from nbx_array.kernels.pointwise import TABLE, Pointwise, UnsupportedDtype, resolve
 from nbx_array.kernels.types import default_float, is_complex
+from nbx_array.memory import View, wrap
 
 Launches = Iterator[Callable[[], object]]
 
@@ -85,12 +86,53 @@ def created(device: Device) -> Launches:
         yield lambda dtype=dtype: creation.spaced(0, dtype, device, 0.0, 1.0, 2, True)  # type: ignore[misc]
 
 
+def strided(device: Device) -> Launches:
+    """Addition of a matrix and its transpose, of a row and of a number, and a copy to every other element."""
+    for dtype in DTYPES:
+        leaf = signature.leaf(dtype, device, general=True)
+        add = signature.operation(
+            "logical_or" if dtype.kind == "b" else "add", (leaf, leaf), dtype, dtype, device, general=True
+        )
+        copy = signature.operation("astype", (leaf,), None, dtype, device, general=True)
+        for other in ((1, 99), (0, 1), (0, 0)):
+            yield lambda add=add, other=other: fused.plan(add, (99, 99), ((99, 1), other), (99, 1), True)  # type: ignore[misc]
+        yield lambda copy=copy: fused.plan(copy, (99,), ((1,),), (2,), True)  # type: ignore[misc]
+
+
+def indexed(device: Device) -> Launches:
+    """Offsets of index arrays, gather and scatter, positions of masks."""
+    for dtype in INTEGERS:
+        for first in (True, False):
+            yield lambda dtype=dtype, first=first: indexing.offsets_launcher(dtype, first, device)  # type: ignore[misc]
+    nowhere = wrap(0, 0, device, None)
+    for dtype in DTYPES:
+        values = View(nowhere, dtype, (1, 1, 1), (1, 1, 1))
+        for before, after in ((1, 1), (1, 99), (9, 1)):
+            places = indexing.Places(0, dtype, View(nowhere, np.dtype(np.int64), (1,), (1,)), before, 1, after, 1, 1)
+            yield lambda places=places, values=values: indexing.gather(places, values)  # type: ignore[misc]
+            yield lambda places=places, values=values: indexing.scatter(places, values, repeat=False)  # type: ignore[misc]
+    for launcher in (indexing.count_launcher, indexing.totals_launcher, indexing.positions_launcher):
+        yield lambda launcher=launcher: launcher(device)  # type: ignore[misc]
+
+
+def products(device: Device) -> Launches:
+    """Products of small and of large matrices."""
+    nowhere = wrap(0, 0, device, None)
+    for dtype in DTYPES:
+        for size in (1, 999):
+            matrix = View(nowhere, dtype, (1, size, size), (1, size, 1))
+            yield lambda matrix=matrix: matmul.multiply(matrix, matrix, matrix)  # type: ignore[misc]
+
+
 FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "pointwise": pointwise,
     "scalars": scalars,
     "casts": casts,
     "where": choice,
     "creation": created,
+    "strided": strided,
+    "indexing": indexed,
+    "matmul": products,
 }
 
 
