@@ -6,8 +6,8 @@ of its own. Intermediate results neither overflow nor underflow where the result
 by powers of two, which is exact, and the result is brought back with one rounding.
 
 Products are rounded before they are added, without fma: so multiplication commutes, z · conj(z) has the imaginary part
-0, and z / z is 1. Infinities are those of C99's Annex G: a number with one infinite part is infinite whatever the other
-part is, and multiplication and division keep it so.
+0, and z / z is 1 (unless one part is 2^100 times the other). Infinities are those of C99's Annex G: a number with one
+infinite part is infinite whatever the other part is, and multiplication and division keep it so.
 """
 
 import triton
