@@ -49,14 +49,19 @@ def flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...] = ()) -> Launch
     key = ("flat", aliases)
     launcher = sig.launchers.get(key)
     if launcher is None:
-        body = generate.body(sig, lambda k: generate.Address("base + i"), "[BLOCK]", dict(aliases))
-        lines = [
-            "base = tl.program_id(0).to(tl.int64) * BLOCK",
-            "i = tl.arange(0, BLOCK)",
-            "m = i < tl.minimum(n - base, BLOCK).to(tl.int32)",
-            *body.lines,
-            *generate.store("o", "base + i", body.value),
-        ]
+        on_gpu = sig.device.backend != "cpu"
+        address = generate.Address("base + i", paired=on_gpu)
+        body = generate.body(sig, lambda k: address, "[BLOCK]", dict(aliases))
+        lines = [*body.lines, *generate.store("o", address, body.value)]
+        if on_gpu:
+            # A mask keeps Triton from 16-byte accesses: every block but the last goes without.
+            whole = address._replace(mask="")
+            free = generate.body(sig, lambda k: whole, "[BLOCK]", dict(aliases))
+            unmasked = [*free.lines, *generate.store("o", whole, free.value)]
+            lines = ["if base + BLOCK <= n:", *_indented(unmasked), "else:", *_indented(["m = i < n - base", *lines])]
+        else:
+            lines = ["m = i < tl.minimum(n - base, BLOCK).to(tl.int32)", *lines]
+        lines = ["base = tl.program_id(0).to(tl.int64) * BLOCK", "i = tl.arange(0, BLOCK)", *lines]
         parameters = [*body.parameters, output(sig), ("n", "i64")]
         text = generate.module(
             body.modules,
@@ -67,6 +72,10 @@ def flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...] = ()) -> Launch
         if not aliases:
             sig.flat = launcher
     return launcher
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 def run_flat(launcher: Launcher, device: Device, args: tuple[Any, ...], out: int, n: int) -> None:
@@ -190,7 +199,7 @@ def _general_launcher(
         f"column_m = column < tl.minimum(N - c0, COLUMNS).to({index})",
         "m = row_m & column_m",
         *body.lines,
-        *generate.store("o", _full_offset("o", pattern[-1], index), body.value),
+        *generate.store("o", generate.Address(_full_offset("o", pattern[-1], index)), body.value),
     ]
     strides = [f"{part}_{name}" for name in names for part in (*(f"outer{j}" for j in range(outer)), "row", "column")]
     numbers = ["M", "N", "down", "across", *(f"d{j}" for j in range(outer)), *strides]
