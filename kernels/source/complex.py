@@ -23,6 +23,7 @@ from nbx_array.kernels.source.core_math import (
     to_bits,
 )
 from nbx_array.kernels.source.core_math import sqrt as real_sqrt
+from nbx_array.kernels.source.elementwise import round as real_round
 
 # Magnitudes and infinities.
 
@@ -139,7 +140,7 @@ def isfinite(x, y):
 
 
 @triton.jit
-def to_bool(x, y):
+def nonzero(x, y):
     """z != 0, of NaN, too."""
     return (x != 0.0) | (y != 0.0)
 
@@ -275,6 +276,12 @@ def sign(x, y):
     nan = constant(float("nan"), x)
     origin = (x == 0.0) & (y == 0.0)
     return tl.where(none, nan, tl.where(origin, zero, p)), tl.where(none, nan, tl.where(origin, zero, q))
+
+
+@triton.jit
+def round(x, y):
+    """Each part to the nearest integer, ties to even."""
+    return real_round(x), real_round(y)
 
 
 @triton.jit

@@ -637,11 +637,14 @@ def test_exact_functions(dtype):
     assert same(call("conj", z), z.conj()).all()
     assert same(call("negative", z), -z).all()
     assert same(call("positive", z), z).all()
+    halves = z[np.isfinite(z)] * 0.5 + 0.5
+    assert same(call("round", halves), np.round(halves)).all()
+    assert same(call("round", z), join(np.rint(z.real), np.rint(z.imag))).all()
     for function, reference in {
         "isnan": np.isnan,
         "isinf": np.isinf,
         "isfinite": np.isfinite,
-        "to_bool": lambda z: z != 0,
+        "nonzero": lambda z: z != 0,
     }.items():
         assert (evaluate("complex", function, parts(z), [bool])[0] == reference(z)).all(), function
     for function, reference in {"equal": np.equal, "not_equal": np.not_equal}.items():
