@@ -91,7 +91,7 @@ def test_scratch_memory(bench):
 
 
 def python(program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", program], text=True, capture_output=True, timeout=100)
+    return subprocess.run([sys.executable, "-P", "-c", program], text=True, capture_output=True, timeout=100)
 
 
 PRELUDE = f"""if True:

@@ -122,4 +122,4 @@ def test_importing_touches_no_device():
         real, ctypes.CDLL.__init__ = ctypes.CDLL.__init__, refuse
         import nbx_array, nbx_array.backend.detect, nbx_array.backend.cuda, nbx_array.backend.facts
         """
-    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ | {"NBX_BACKEND": "nonsense"})
+    subprocess.run([sys.executable, "-P", "-c", program], check=True, env=os.environ | {"NBX_BACKEND": "nonsense"})

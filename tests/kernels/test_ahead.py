@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 def run(*arguments: object, **environment: object) -> subprocess.CompletedProcess[str]:
     env = os.environ | {key: str(value) for key, value in environment.items()}
-    return subprocess.run([sys.executable, *map(str, arguments)], env=env, text=True, capture_output=True)
+    return subprocess.run([sys.executable, "-P", *map(str, arguments)], env=env, text=True, capture_output=True)
 
 
 def compile_ahead(*arguments: object) -> subprocess.CompletedProcess[str]:
