@@ -46,32 +46,53 @@ def flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...] = ()) -> Launch
     """
     if not aliases and sig.flat is not None:
         return sig.flat
-    key = ("flat", aliases)
-    launcher = sig.launchers.get(key)
-    if launcher is None:
-        on_gpu = sig.device.backend != "cpu"
-        address = generate.Address("base + i", paired=on_gpu)
-        body = generate.body(sig, lambda k: address, "[BLOCK]", dict(aliases))
-        lines = [*body.lines, *generate.store("o", address, body.value)]
-        if on_gpu:
-            # A mask keeps Triton from 16-byte accesses: every block but the last goes without.
-            whole = address._replace(mask="")
-            free = generate.body(sig, lambda k: whole, "[BLOCK]", dict(aliases))
-            unmasked = [*free.lines, *generate.store("o", whole, free.value)]
-            lines = ["if base + BLOCK <= n:", *_indented(unmasked), "else:", *_indented(["m = i < n - base", *lines])]
-        else:
-            lines = ["m = i < tl.minimum(n - base, BLOCK).to(tl.int32)", *lines]
-        lines = ["base = tl.program_id(0).to(tl.int64) * BLOCK", "i = tl.arange(0, BLOCK)", *lines]
-        parameters = [*body.parameters, output(sig), ("n", "i64")]
-        text = generate.module(
-            body.modules,
-            generate.function("pointwise", [*(name for name, _ in parameters), "BLOCK: tl.constexpr"], lines),
-        )
-        launcher = _launcher(sig, text, parameters, (("BLOCK", rule(sig.device).block),), sig.aligned)
-        sig.launchers[key] = launcher
-        if not aliases:
-            sig.flat = launcher
+    launcher = _flat_launcher(sig, aliases, ())
+    if not aliases:
+        sig.flat = launcher
     return launcher
+
+
+def shared_launcher(sig: Sig, parts: tuple[tuple[int, ...], ...]) -> Launcher:
+    """The same with further outputs: the parts of the expression at the given places of its signature."""
+    return _flat_launcher(sig, (), parts)
+
+
+def _flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...], parts: tuple[tuple[int, ...], ...]) -> Launcher:
+    key = ("flat", aliases, parts)
+    launcher = sig.launchers.get(key)
+    if launcher is not None:
+        return launcher
+    on_gpu = sig.device.backend != "cpu"
+
+    def statements(address: generate.Address) -> list[str]:
+        body = generate.body(sig, lambda k: address, "[BLOCK]", dict(aliases), parts)
+        modules.update(body.modules)
+        stores = [generate.store("o", address, body.value)]
+        stores += [generate.store(f"o{k}", address, value) for k, value in enumerate(body.parts)]
+        return [*body.lines, *(line for lines in stores for line in lines)]
+
+    modules: set[str] = set()
+    masked = statements(generate.Address("base + i", paired=on_gpu))
+    if on_gpu:
+        # A mask keeps Triton from 16-byte accesses: every block but the last goes without.
+        whole = statements(generate.Address("base + i", mask="", paired=True))
+        lines = ["if base + BLOCK <= n:", *_indented(whole), "else:", *_indented(["m = i < n - base", *masked])]
+    else:
+        lines = ["m = i < tl.minimum(n - base, BLOCK).to(tl.int32)", *masked]
+    lines = ["base = tl.program_id(0).to(tl.int64) * BLOCK", "i = tl.arange(0, BLOCK)", *lines]
+    further = [(f"o{k}", type_row(at(sig, place).dtype).pointer) for k, place in enumerate(parts)]
+    parameters = [*generate.parameters(sig), output(sig), *further, ("n", "i64")]
+    names = [*(name for name, _ in parameters), "BLOCK: tl.constexpr"]
+    text = generate.module(modules, generate.function("pointwise", names, lines))
+    launcher = _launcher(sig, text, parameters, (("BLOCK", rule(sig.device).block),), sig.aligned)
+    return sig.launchers.setdefault(key, launcher)
+
+
+def at(sig: Sig, place: tuple[int, ...]) -> Sig:
+    """The part of a signature at a place: the number of an operand, then of one of its own, and so on."""
+    for k in place:
+        sig = sig.kids[k]
+    return sig
 
 
 def _indented(lines: list[str]) -> list[str]:

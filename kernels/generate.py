@@ -28,6 +28,7 @@ class Body(NamedTuple):
     value: Value
     parameters: list[tuple[str, str]]  # name and Triton type string, in the order of the expression's arguments
     modules: set[str]  # modules of nbx_array.kernels.source that the statements call
+    parts: list[Value]  # values of the parts that were asked for
 
 
 class Address(NamedTuple):
@@ -58,6 +59,7 @@ class _Emitter:
         self.parameters: list[tuple[str, str]] = []
         self.pointers: list[str] = []
         self.modules: set[str] = set()
+        self.values: dict[tuple[int, ...], Value] = {}  # by place in the signature
 
     def assign(self, text: str) -> str:
         """The name of the value of an expression; equal texts share one."""
@@ -84,12 +86,16 @@ class _Emitter:
         name = self.names[key]
         return f"{name}r", f"{name}i"
 
-    def visit(self, sig: Sig) -> Value:
+    def visit(self, sig: Sig, place: tuple[int, ...] = ()) -> Value:
+        value = self.values[place] = self.evaluate(sig, place)
+        return value
+
+    def evaluate(self, sig: Sig, place: tuple[int, ...]) -> Value:
         if sig.op == "leaf":
             return self.load(sig)
         if sig.op == "scalar":
             return self.scalar(sig)
-        kids = [self.visit(kid) for kid in sig.kids if kid is not SAME]
+        kids = [self.visit(kid, (*place, k)) for k, kid in enumerate(sig.kids) if kid is not SAME]
         dtypes = [kid.dtype for kid in sig.kids if kid is not SAME]
         if SAME in sig.kids:
             kids, dtypes = kids * 2, dtypes * 2
@@ -185,16 +191,23 @@ def body(
     address: Callable[[int], Address],
     shape: str,
     aliases: dict[int, int] | None = None,
+    parts: tuple[tuple[int, ...], ...] = (),
 ) -> Body:
     """Statements that compute an expression.
 
     `address(k)` says where the k-th array operand is read; its pointer is named `p{k}`. `shape` is the text of the
     block's shape. `aliases` maps the number of an array operand to that of an earlier one that is the same array,
-    which is then read once.
+    which is then read once. `parts` are places in the signature whose values are wanted, too.
     """
     emitter = _Emitter(address, shape, aliases or {})
     value = emitter.visit(sig)
-    return Body(emitter.lines, value, emitter.parameters, emitter.modules)
+    wanted = [emitter.values[place] for place in parts]
+    return Body(emitter.lines, value, emitter.parameters, emitter.modules, wanted)
+
+
+def parameters(sig: Sig) -> list[tuple[str, str]]:
+    """The kernel parameters of an expression: name and Triton type string, in the order of its arguments."""
+    return body(sig, lambda k: Address("0", block=False, mask=""), "[1]").parameters
 
 
 def store(pointer: str, address: Address, value: Value) -> list[str]:

@@ -29,12 +29,13 @@ class Sig:
         "binary",  # name -> other operand's Sig, SAME or a Python type -> Sig
         "block",  # elements that one program of the contiguous kernel takes
         "compute",  # operations of the table: the dtype that operands are cast to
-        "costly",  # holds an operation worth storing rather than computing twice
+        "costly",  # the operation is worth storing rather than computing twice
         "device",
         "dtype",
         "flat",  # launcher of the kernel for contiguous operands, once made
         "general",  # some leaf has strides of its own: they lie in the expression's `geo`
         "inner",  # flat leaves: the signature of a contiguous piece that starts anywhere, None where that depends
+        "inside",  # some operand is costly or has a costly one inside
         "itemsize",
         "kids",
         "launchers",  # launchers of every other form, by a key of that form
@@ -78,7 +79,8 @@ class Sig:
         self.device = device
         self.general = general
         self.aligned = aligned and all(kid.aligned for kid in kids)
-        self.costly = costly or any(kid.costly for kid in kids)
+        self.costly = costly
+        self.inside = any(kid.costly or kid.inside for kid in kids)
         self.nodes = sum(kid.nodes for kid in kids) + (op not in ("leaf", "scalar", "same"))
         self.leaves = sum(kid.leaves for kid in kids) + (op == "leaf")
         self.scalars = sum(kid.scalars for kid in kids) + (op == "scalar")
@@ -142,14 +144,19 @@ def operation(
     general: bool,
     costly: bool = False,
 ) -> Sig:
-    """A new operation's signature. Callers intern it in a table of one of its operands."""
+    """The signature of an operation over operands that have signatures, or are scalars."""
+    key = (op, kids, compute, dtype, general)
+    owner = kids[0].successors
+    sig = owner.get(key)
+    if sig is not None:
+        return sig
     sig = Sig(op, kids, dtype, device, compute=compute, general=general, costly=costly)
     sig.leaf = leaf(dtype, device)
     sig.inner = None
     sig.allocate = sig.leaf.allocate
     if sig.nodes > 1:
         _fused.append(sig)
-    return sig
+    return owner.setdefault(key, sig)
 
 
 _fused: list[Sig] = []

@@ -10,23 +10,17 @@ from typing import Any
 import numpy as np
 
 from nbx_array import _indexing, _journal
-from nbx_array._expression import (
-    FUSE,
-    Expression,
+from nbx_array._expression import FUSE, Expression, copy_of, defer, from_view, realize, write
+from nbx_array._inspection import API_VERSIONS
+from nbx_array._operations import (
     apply,
     broadcast_operands,
     combine,
-    copy_of,
-    defer,
-    from_view,
     layout,
     operands_of,
     promote,
-    realize,
     scalar_arguments,
-    write,
 )
-from nbx_array._inspection import API_VERSIONS
 from nbx_array.backend import detect
 from nbx_array.backend.contract import Device, get_device
 from nbx_array.kernels.signature import SAME, Sig, scalar
@@ -72,6 +66,8 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
         new.shape = self.shape
         new.args = args
         new.keep = keep
+        if sig.inside:
+            new.sources = (self, other) if type(other) is Array and other is not self else (self,)
         _push(new)
         return new
 
@@ -89,6 +85,8 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
         new.shape = self.shape
         new.args = (other, *self.args)
         new.keep = self.keep
+        if sig.inside:
+            new.sources = (self,)
         _push(new)
         return new
 
@@ -156,6 +154,8 @@ def unary(name: str, x: Any) -> Any:
             new.keep = x.keep
             if sig.general:
                 new.geo = x.geo
+            if sig.inside:
+                new.sources = (x,)
             _push(new)
             return new
     return apply(Array, name, x)

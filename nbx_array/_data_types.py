@@ -10,7 +10,7 @@ import numpy as np
 
 from nbx_array._array import Array, cast
 from nbx_array._array import copy as copied
-from nbx_array._expression import promote
+from nbx_array._operations import promote
 from nbx_array.backend.contract import get_device
 from nbx_array.kernels.types import kind, type_row
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from nbx_array._array import Array, cast, part, power, unary
-from nbx_array._expression import apply
+from nbx_array._operations import apply
 
 Operand = Array | bool | int | float | complex | np.generic
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from math import prod
 from sys import getrefcount
 from typing import TYPE_CHECKING
 from weakref import ref
@@ -18,15 +19,22 @@ if TYPE_CHECKING:
     from nbx_array._expression import Expression
     from nbx_array.memory.storage import Storage
 
+GREEDY_BYTES, GREEDY_RATIO = 1 << 20, 16
+"""A pending expression that holds more than so many bytes, and so many times its own, is realised at the next sweep."""
+
 notes: list[Expression] = []
 _waiting: list[ref[Expression]] = []  # survivors of sweeps, pruned when they have doubled
 _prune_at = 1024
 _lock = threading.RLock()
 
 
-def sweep() -> None:
-    """Drop the journal's dead expressions; note the live ones with the storages that they read."""
+def sweep() -> list[Expression]:
+    """Drop the journal's dead expressions; note the live ones with the storages that they read.
+
+    Returns those that hold much more memory than they would take themselves, such as `x[0] + 1` of a large x.
+    """
     global _prune_at
+    greedy: list[Expression] = []
     with _lock:
         batch = notes[:]
         del notes[: len(batch)]
@@ -35,7 +43,9 @@ def sweep() -> None:
             if getrefcount(expression) == 3 or expression.sig.op == "leaf":
                 continue
             note = ref(expression)
+            held = 0
             for storage in set(expression.keep):
+                held += storage.nbytes
                 if storage.readers:
                     storage.readers.append(note)
                     if len(storage.readers) % 1024 == 0:
@@ -43,9 +53,12 @@ def sweep() -> None:
                 else:
                     storage.readers = [note]
             _waiting.append(note)
+            if held > GREEDY_BYTES and held > GREEDY_RATIO * prod(expression.shape) * expression.sig.itemsize:
+                greedy.append(expression)
         if len(_waiting) > _prune_at:
             _waiting[:] = [note for note in _waiting if _pending(note)]
             _prune_at = max(1024, 2 * len(_waiting))
+    return greedy
 
 
 def _pending(note: ref[Expression]) -> bool:

@@ -1,0 +1,230 @@
+"""Calling element-wise functions: from operands to deferred expressions.
+
+Dtype, shape and device errors are raised here, when a function is called, never when its result is realised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from nbx_array._expression import Expression, Strides, defer, describe, realize
+from nbx_array.backend.contract import Device
+from nbx_array.kernels import signature
+from nbx_array.kernels.pointwise import TABLE, UnsupportedDtype, resolve
+from nbx_array.kernels.signature import SAME, Sig
+from nbx_array.kernels.types import default_complex, default_float, kind
+from nbx_array.memory.view import broadcast_shapes, contiguous_strides
+
+LIMIT_NODES = 32
+"""An operand of this many operations is realised before it is built upon."""
+LIMIT_ARGUMENTS = 16
+"""Likewise an operand of this many arrays and scalars: `y + y` doubles them."""
+
+
+@lru_cache(maxsize=4096)
+def promote(dtypes: tuple[np.dtype, ...], weak: tuple[type, ...], device: Device) -> np.dtype:
+    """The common dtype of arrays and weak Python scalars; TypeError where there is none."""
+    common = np.result_type(*dtypes)
+    for scalar in weak:
+        k = kind(common)
+        if scalar is int and k == "b":
+            common = np.dtype(np.int64)
+        elif scalar is float and k in "biu":
+            common = default_float(device)
+        elif scalar is complex and k != "c":
+            single = k == "f" and common.itemsize <= 4
+            common = np.dtype(np.complex64) if single else default_complex(device)
+    return common
+
+
+_WEAK = (bool, int, float, complex)
+
+
+def operands_of(name: str, operands: Sequence[object]) -> tuple[list[Any], Device]:
+    """Operands ready to be combined: arrays within the limits of an expression, or scalars. TypeError names `name`."""
+    device: Device | None = None
+    ready: list[Any] = []
+    for operand in operands:
+        if isinstance(operand, Expression):
+            if device is None:
+                device = operand.sig.device
+            elif operand.sig.device is not device:
+                raise ValueError(f"{name}: operands lie on {device} and {operand.sig.device}; move one with to_device")
+        elif isinstance(operand, _WEAK) and type(operand) not in _WEAK and not isinstance(operand, np.generic):
+            base: Any = next(base for base in _WEAK if isinstance(operand, base))
+            operand = base(operand)  # an IntEnum, say
+        elif not isinstance(operand, (*_WEAK, np.generic)):
+            hint = "; convert it with nbx_array.asarray" if isinstance(operand, (np.ndarray, list, tuple)) else ""
+            raise TypeError(f"{name}: {describe(operand)} is no array or scalar{hint}")
+        ready.append(operand)
+    if device is None:
+        raise TypeError(f"{name}: no operand is an array, got {', '.join(map(describe, operands))}")
+    return ready, device
+
+
+def _limit(operands: Sequence[Any]) -> None:
+    """Realise operands that are too long to build upon."""
+    arrays = {id(x): x for x in operands if isinstance(x, Expression)}
+    for x in arrays.values():
+        sig = x.sig
+        too_long = sig.nodes >= LIMIT_NODES // len(arrays)
+        if sig.op != "leaf" and (too_long or sig.leaves + sig.scalars >= LIMIT_ARGUMENTS // len(arrays)):
+            realize(x)
+
+
+def apply(cls: type[Any], name: str, *operands: object) -> Any:
+    """Call an element-wise function of the table: a new array of class `cls`, deferred where that is safe."""
+    row = TABLE[name]
+    ready, device = operands_of(name, operands)
+    dtypes = tuple(x.sig.dtype if isinstance(x, Expression) else x.dtype for x in ready if type(x) not in _WEAK)
+    weak = tuple(type(x) for x in ready if type(x) in _WEAK)
+    try:
+        common = promote(dtypes, weak, device)
+        compute, result = resolve(row, common, default_float(device))
+    except UnsupportedDtype:
+        given = ", ".join(map(describe, ready))
+        raise TypeError(f"{name} is not defined for dtype {common}, given {given}") from None
+    except np.exceptions.DTypePromotionError:
+        raise TypeError(f"{name}: no common dtype of {', '.join(map(describe, ready))}") from None
+    if row.rule == "compare":
+        constant = _compare_out_of_range(name, ready, compute)
+        if constant is not None:
+            return constant
+    return combine(cls, name, compute, result, ready, device, costly=row.costly)
+
+
+def _compare_out_of_range(name: str, ready: list[Any], compute: np.dtype) -> Any:
+    """A comparison of integers with a Python int beyond their dtype: exact, so the same for every element."""
+    if compute.kind not in "iu" or len(ready) != 2:
+        return None
+    for side, operand in enumerate(ready):
+        if type(operand) is int:
+            limits = np.iinfo(compute)
+            if limits.min <= operand <= limits.max:
+                return None
+            array = ready[1 - side]
+            above = operand > limits.max  # the array's elements are all smaller than the scalar
+            smaller = above if side == 1 else not above  # the left operand is the smaller one
+            answer = {"equal": False, "not_equal": True, "less": smaller, "less_equal": smaller}.get(name, not smaller)
+            # x == x holds for every integer
+            return apply(type(array), "equal" if answer else "not_equal", array, array)
+    return None
+
+
+def scalar_arguments(name: str, value: Any, dtype: np.dtype) -> tuple[Any, ...]:
+    """A scalar as kernel arguments of the given dtype; OverflowError for an int that does not fit."""
+    k = kind(dtype)
+    if k == "b":
+        return (bool(value),)
+    if k in "iu":
+        number = int(value)
+        limits = np.iinfo(dtype)
+        if not limits.min <= number <= limits.max:
+            raise OverflowError(f"{name}: Python integer {number} out of bounds for {dtype}")
+        return (number,)
+    if k == "f":
+        return (float(value),)
+    pair = complex(value)
+    return (pair.real, pair.imag)
+
+
+def combine(
+    cls: type[Any],
+    op: str,
+    compute: np.dtype | None,
+    result: np.dtype,
+    operands: list[Any],
+    device: Device,
+    *,
+    costly: bool = False,
+) -> Any:
+    """The expression of an operation over arrays and scalars whose dtypes are already decided.
+
+    Python scalars take the dtype `compute`."""
+    _limit(operands)
+    kids: list[Sig] = []
+    args: tuple[Any, ...] = ()
+    keep: tuple[Any, ...] = ()
+    arrays = [x for x in operands if isinstance(x, Expression)]
+    same = len(arrays) == len(operands) == 2 and arrays[0] is arrays[1]
+    for position, x in enumerate(operands):
+        if isinstance(x, Expression):
+            if same and position == 1:
+                kids.append(SAME)
+                break
+            kids.append(x.sig)
+            args += x.args
+            keep += x.keep
+        else:
+            dtype = x.dtype if isinstance(x, np.generic) else compute
+            assert dtype is not None, op
+            kids.append(signature.scalar(dtype, device))
+            args += scalar_arguments(op, x, dtype)
+    shape = arrays[0].shape
+    general = any(kid.general for kid in kids) or any(x.shape != shape for x in arrays)
+    new = cls()
+    new.sig = signature.operation(op, tuple(kids), compute, result, device, general=general, costly=costly)
+    new.args = args
+    new.keep = keep
+    if general:
+        new.shape, new.geo = broadcast_operands(op, *map(layout, arrays[:1] if same else arrays))
+    else:
+        new.shape = shape
+    if new.sig.inside:
+        new.sources = tuple(arrays[:1] if same else arrays)
+    _remember(op, new.sig, operands, same)
+    return defer(new)
+
+
+def _remember(op: str, sig: Sig, operands: list[Any], same: bool) -> None:
+    """Fill the fast tables: one array, two arrays, or an array and a Python float that becomes one float argument.
+
+    A strided or broadcast result goes to `successors`, which the fast path does not look at.
+    """
+    if op not in TABLE or len(operands) > 2:
+        return
+    first, second = operands[0], operands[-1]
+    if len(operands) == 1:
+        first.sig.unary[op] = sig
+        return
+    if isinstance(first, Expression) and isinstance(second, Expression):
+        owner, table, key = first.sig, first.sig.binary, SAME if same else second.sig
+    elif sig.compute is None or kind(sig.compute) != "f":
+        return
+    elif type(second) is float:
+        owner, table, key = first.sig, first.sig.binary, float
+    elif type(first) is float:
+        owner, table, key = second.sig, second.sig.reflected, float
+    else:
+        return
+    if sig.general:
+        owner.successors[op, key, table is owner.reflected] = sig
+    else:
+        table.setdefault(op, {})[key] = sig
+
+
+Layout = tuple[tuple[int, ...], tuple[Strides, ...] | None, int]
+
+
+def layout(x: Expression) -> Layout:
+    """Shape, strides where they are not contiguous, and number of array operands."""
+    return x.shape, x.geo if x.sig.general else None, x.sig.leaves
+
+
+@lru_cache(maxsize=4096)
+def broadcast_operands(op: str, *parts: Layout) -> tuple[tuple[int, ...], tuple[Strides, ...]]:
+    """The common shape of operands, and the strides of every array in them over it; ValueError where there is none."""
+    try:
+        shape = broadcast_shapes(*(own for own, _, _ in parts))
+    except ValueError as error:
+        raise ValueError(f"{op}: {error}") from None
+    out: list[Strides] = []
+    for own, geo, count in parts:
+        missing = (0,) * (len(shape) - len(own))
+        for strides in geo if geo is not None else (contiguous_strides(own),) * count:
+            out.append(missing + tuple(0 if size == 1 else stride for size, stride in zip(own, strides, strict=True)))
+    return shape, tuple(out)
