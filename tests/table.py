@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 def _integer_exponents(x: np.ndarray) -> np.ndarray:
-    return np.abs(x % 64).astype(x.dtype) if x.dtype.kind in "biu" and x.dtype != bool else x
+    return np.abs(x % 64).astype(x.dtype) if x.dtype.kind in "iu" else x
 
 
 REAL, NUMERIC, ALL = "biuf", "iufc", "biufc"
@@ -105,7 +105,7 @@ def result_dtype(row: Row, dtype: np.dtype) -> np.dtype:
         case "float":
             return dtype if kind(dtype) in "fc" else np.dtype(np.float64)
         case "number":
-            return np.dtype(np.int8) if dtype == bool else dtype
+            return np.dtype(np.int8) if kind(dtype) == "b" else dtype
         case "part":
             return np.zeros(0, dtype).real.dtype
     return dtype
@@ -118,7 +118,7 @@ def expected(row: Row, *operands: np.ndarray) -> np.ndarray:
     compute = dtype
     if row.result == "float" and kind(dtype) in "biu":
         compute = np.dtype(np.float64)
-    elif row.steps and dtype.kind != "c" or dtype in (np.float16, BFLOAT16):
+    elif (row.steps and dtype.kind != "c") or dtype in (np.float16, BFLOAT16):
         wide = np.float64 if row.steps else np.float32
         compute = np.dtype(wide) if kind(dtype) == "f" and row.name != "nextafter" else dtype
     elif dtype.kind == "c" and row.name not in SAME_BITS_COMPLEX and row.result != "bool":

@@ -27,7 +27,9 @@ def emit_object(ir: str, cpu: str | None = None, features: str | None = None) ->
     return machine.emit_object(module)
 
 
-_LOGIC = re.compile(r"^ *(%[\w.]+) = (?:tail )?(?:and|or|xor|fneg|call .*@llvm\.(?:fabs|copysign)|(bitcast)) (.*)$", re.M)
+_LOGIC = re.compile(
+    r"^ *(%[\w.]+) = (?:tail )?(?:and|or|xor|fneg|call .*@llvm\.(?:fabs|copysign)|(bitcast)) (.*)$", re.M
+)
 _SELECT = re.compile(
     r"^( *%[\w.]+ = select <(\d+) x i1> [^,]*, <\d+ x (i32|i64|float|double)> )(\S+), (<[^>]*> )(\S+)(.*)$", re.M
 )
