@@ -148,7 +148,7 @@ class _Emitter:
             return real, self.assign(f"tl.zeros({self.shape}, {type_row(part).value})")
         if is_complex(source):
             if target == BOOL:
-                return (self.call("complex.to_bool", *value),)
+                return (self.call("complex.nonzero", *value),)
             return (self.convert(value[0], component(source), target),)
         return (self.convert(value[0], source, target),)
 

@@ -145,12 +145,6 @@ def nonzero(x, y):
     return (x != 0.0) | (y != 0.0)
 
 
-@triton.jit
-def round(x, y):
-    """Each part to the nearest integer, ties to even."""
-    return real_round(x), real_round(y)
-
-
 # Arithmetic: (a + bj) with (c + dj).
 
 
