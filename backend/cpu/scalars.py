@@ -39,6 +39,7 @@ FLOAT_PREDICATES = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
                     "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true")  # fmt: skip
 ROUNDINGS = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "absf": "fabs", "trunc": "trunc", "round": "round",
              "roundeven": "roundeven", "precise_sqrt": "sqrt"}  # fmt: skip
+ZERO_FLOAT = "0x0000000000000000"
 #: Functions of the C library.
 LIBRARY = frozenset(
     ("exp", "exp2", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "erf", "tanh", "sinh", "cosh",
@@ -411,9 +412,17 @@ class Scalars(Emitter):
     def float_to_integer(self, to: str, source: str, target: str, x: Operand) -> Operand:
         """Towards zero, saturating, NaN to 0, as a GPU does; LLVM's own conversion is undefined out of range."""
         kind, width = self.float_type(source), max(bits_of(target), 32)
-        name = f"llvm.fpto{to}.sat.i{width}.{'f64' if kind == 'double' else 'f32'}"
-        self.declarations[name] = f"declare i{width} @{name}({kind})"
-        result = self.emit(f"call i{width} @{name}({kind} {x})", x)
+        signed = to == "si"
+        low, high = (-(1 << width - 1), 1 << width - 1) if signed else (0, 1 << width)
+        limits = [float_literal("f64" if kind == "double" else "f32", float(limit)) for limit in (low, high)]
+        # LLVM's saturating intrinsics would be computed one element at a time.
+        fits = self.emit(f"fcmp olt {kind} {x}, {limits[1]}", x)
+        number = self.emit(f"select i1 {fits}, {kind} {x}, {kind} {ZERO_FLOAT}", fits, x)
+        above = self.emit(f"fcmp ogt {kind} {number}, {limits[0]}", number)
+        number = self.emit(f"select i1 {above}, {kind} {number}, {kind} {limits[0]}", above, number)
+        result = self.emit(f"fpto{to} {kind} {number} to i{width}", number)
+        large = self.emit(f"fcmp oge {kind} {x}, {limits[1]}", x)
+        result = self.emit(f"select i1 {large}, i{width} {high - 1}, i{width} {result}", large, result)
         if bits_of(target) == width:
             return result
         return self.emit(f"trunc i{width} {result} to {register_type(target)}", result)
