@@ -78,7 +78,7 @@ def float_literal(element: str, value: float) -> Operand:
         return Operand(str(bits if element == "f16" else bits >> 16))
     if element == "f32" and math.isfinite(value):
         value = struct.unpack("f", struct.pack("f", value))[0]
-    return Operand("0x%016X" % struct.unpack("Q", struct.pack("d", value))[0])
+    return Operand(f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}")
 
 
 def literal(element: str, text: str) -> Operand:
@@ -89,8 +89,8 @@ def literal(element: str, text: str) -> Operand:
             return float_literal(element, float(text))
         bits = int(text, 16)
         if element == "f32":
-            return Operand("0x%016X" % _double_bits(bits))
-        return Operand(str(bits) if element in HALVES else "0x%016X" % bits)
+            return Operand(f"0x{_double_bits(bits):016X}")
+        return Operand(str(bits) if element in HALVES else f"0x{bits:016X}")
     if text in ("true", "false"):
         return Operand(text if element == "i1" else str(int(text == "true")))
     number = int(text, 0)
@@ -186,8 +186,10 @@ class Scalars(Emitter):
             return self.intrinsic("fma", kind, *arguments)
         if name == "clampf":
             nan_wins = op.attributes.get("propagateNan", "").startswith("65535")
+
             def clamp(t: str, x: str, low: str, high: str) -> Operand:
                 return self.extremum("minimum", nan_wins, t, self.extremum("maximum", nan_wins, t, x, low), high)
+
             return self.in_float(element, clamp, *arguments)
         if name == "remf":
             return self.library("fmod", element, *arguments)
@@ -233,7 +235,8 @@ class Scalars(Emitter):
             return result
         for number, other in ((x, y), (y, x)):
             missing = self.emit(f"fcmp uno {kind} {other}, {other}", other)
-            result = self.emit(f"select i1 {missing}, {kind} {number}, {kind} {result}", missing, number, result)
+            flags = kind.replace("float", "i1").replace("double", "i1")
+            result = self.emit(f"select {flags} {missing}, {kind} {number}, {kind} {result}", missing, number, result)
         return result
 
     def library(self, function: str, element: str, *arguments: Operand) -> Operand:
