@@ -14,9 +14,9 @@ import numpy as np
 from nbx_array.backend.ahead import absent_device, kernels_of
 from nbx_array.backend.contract import Device, Target
 from nbx_array.backend.recording import Spec
-from nbx_array.kernels import creation, fused, indexing, matmul, signature
+from nbx_array.kernels import creation, fused, indexing, matmul, reduction, signature
 from nbx_array.kernels.pointwise import TABLE, Pointwise, UnsupportedDtype, resolve
-from nbx_array.kernels.types import default_float, is_complex
+from nbx_array.kernels.types import default_float, is_complex, kind
 from nbx_array.memory import View, wrap
 
 Launches = Iterator[Callable[[], object]]
@@ -124,6 +124,18 @@ def products(device: Device) -> Launches:
             yield lambda matrix=matrix: matmul.multiply(matrix, matrix, matrix)  # type: ignore[misc]
 
 
+def reductions(device: Device) -> Launches:
+    """Every reduction for every dtype: of everything, in one stage and in several, along rows and along columns."""
+    for row in reduction.TABLE.values():
+        for dtype in DTYPES:
+            if kind(dtype) in row.kinds:
+                sig = signature.leaf(dtype, device)
+                for shape, axes in (((9,), (0,)), ((10**7,), (0,)), ((999, 999), (1,)), ((999, 999), (0,))):
+                    yield lambda row=row, sig=sig, shape=shape, axes=axes: reduction.plan(
+                        row.name, sig, shape, None, axes
+                    )  # type: ignore[misc]
+
+
 FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "pointwise": pointwise,
     "scalars": scalars,
@@ -133,6 +145,7 @@ FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "strided": strided,
     "indexing": indexed,
     "matmul": products,
+    "reductions": reductions,
 }
 
 

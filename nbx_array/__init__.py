@@ -140,7 +140,9 @@ from nbx_array._manipulation import (
     squeeze,
     stack,
 )
-from nbx_array._searching import nonzero, where
+from nbx_array._searching import argmax, argmin, count_nonzero, nonzero, where
+from nbx_array._statistical import max, mean, min, prod, std, sum, var
+from nbx_array._utility import all, any
 from nbx_array.memory import OutOfMemoryError
 
 __array_api_version__ = "2025.12"

@@ -1,0 +1,83 @@
+"""Reducing an array: what the functions of several chapters share."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import AxisError
+
+from nbx_array._array import Array, cast, filled
+from nbx_array._expression import describe, evaluate, from_view, worth_compiling
+from nbx_array.kernels import reduction
+from nbx_array.kernels.types import default_float, kind
+from nbx_array.memory.view import View, contiguous_strides, normalize_axes
+
+Axis = int | tuple[int, ...] | None
+
+
+def check_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes, sorted and counted from the front. Errors, of NumPy's types, name the function."""
+    try:
+        return tuple(sorted(normalize_axes(axis, ndim)))
+    except AxisError as error:
+        raise AxisError(f"{name}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}, got {axis!r}") from None
+    except TypeError:
+        raise TypeError(f"{name}: axis must be an integer, a tuple of integers or None, not {axis!r}") from None
+
+
+_EMPTY: dict[str, Any] = {"sum": 0, "prod": 1, "mean": np.nan, "var": np.nan, "std": np.nan, "vector_norm": 0}
+"""The results of reducing no element, where there is one."""
+
+
+def reduce(
+    name: str, x: Array, axes: tuple[int, ...], keepdims: bool, *, number: float = 0.0, caller: str = ""
+) -> Array:
+    """Reduce an array over axes that were checked. TypeError or ValueError name `caller`, else `name`."""
+    caller = caller or name
+    row = reduction.TABLE[name]
+    dtype = x.sig.dtype
+    if kind(dtype) not in row.kinds:
+        raise TypeError(f"{caller} is not defined for dtype {dtype}, given {describe(x)}")
+    shape = x.shape
+    result = reduction.result_dtype(row, dtype)
+    kept = tuple(1 if d in axes else size for d, size in enumerate(shape) if keepdims or d not in axes)
+    if 0 in shape:
+        return _reduce_nothing(caller, name, x, axes, kept, result)
+    if x.sig.op != "leaf" and not worth_compiling(x):
+        evaluate(x)
+    sig = x.sig
+    sig.runs += 1
+    storage = sig.allocate(prod(kept) * result.itemsize)
+    reduction.reduce(name, sig, x.args, shape, x.geo if sig.general else None, axes, storage.ptr, number)
+    return from_view(Array, View(storage, result, kept, contiguous_strides(kept), 0))
+
+
+def _reduce_nothing(
+    caller: str, name: str, x: Array, axes: tuple[int, ...], kept: tuple[int, ...], result: np.dtype
+) -> Array:
+    """The result of a reduction whose operand has no elements."""
+    if name in _EMPTY:
+        value = _EMPTY[name]
+    elif name in ("argmax", "argmin"):
+        if any(x.shape[d] == 0 for d in axes):
+            raise ValueError(f"{caller}: attempt to get {name} of an empty sequence, given shape {x.shape}")
+        value = 0
+    elif 0 in kept:
+        value = 0
+    elif result == np.bool_:
+        value = name == "min"  # all, and any
+    else:
+        ufunc = {"max": "maximum", "min": "minimum"}[name]
+        raise ValueError(
+            f"{caller}: zero-size array to reduction operation {ufunc} which has no identity, given shape {x.shape}"
+        )
+    return filled(kept, value, result, x.sig.device, caller)
+
+
+def inexact(x: Array) -> Array:
+    """An array as floating point: integers and bools as the default float, as NumPy's mean has it."""
+    return x if kind(x.sig.dtype) in "fc" else cast(x, default_float(x.sig.device))

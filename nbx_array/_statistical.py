@@ -1,0 +1,138 @@
+"""Statistical functions of the standard. Each reads its operand, which may be a deferred expression, once."""
+
+from __future__ import annotations
+
+from math import prod as product
+from typing import Any
+
+import numpy as np
+
+from nbx_array._array import Array, cast
+from nbx_array._creation import _array
+from nbx_array._elementwise import add, imag, real, sqrt
+from nbx_array._reduction import Axis, check_axes, inexact, reduce
+from nbx_array.kernels.types import kind, type_row
+
+
+def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+    """The sum of the elements over axes; 0 of none.
+
+    Numbers are added in short groups, and the groups' sums likewise, so that the error grows with the logarithm of the
+    length; 16-bit floats are added in float32, integers in 64 bits, where they wrap.
+
+    x: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    dtype: what elements are cast to first, and the result's; by default int64 for bool and signed integers, uint64 for
+    unsigned ones, else that of x. Raises AxisError for an axis out of bounds, ValueError for one named twice.
+    Standard: statistical functions, `sum`.
+
+    >>> xp.sum(xp.asarray([[1, 2], [3, 4]]), axis=0)
+    Array([4, 6], device='cpu')
+    """
+    return _total("sum", x, axis, dtype, keepdims)
+
+
+def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+    """The product of the elements over axes; 1 of none.
+
+    x: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    dtype: what elements are cast to first, and the result's; by default int64 for bool and signed integers, uint64 for
+    unsigned ones (both wrap), else that of x. Raises AxisError for an axis out of bounds, ValueError for one
+    named twice. Standard: statistical functions, `prod`.
+
+    >>> xp.prod(xp.asarray([2, 3, 7]))
+    Array(42, device='cpu')
+    """
+    return _total("prod", x, axis, dtype, keepdims)
+
+
+def _total(name: str, x: Array, axis: Axis, dtype: Any, keepdims: bool) -> Array:
+    _array(x, name)
+    axes = check_axes(name, axis, x.ndim)
+    if dtype is None:
+        return reduce(name, x, axes, keepdims)
+    dtype = np.dtype(dtype)
+    type_row(dtype)
+    total = reduce(name, x if dtype == x.sig.dtype else cast(x, dtype), axes, keepdims)
+    return cast(total, dtype)
+
+
+def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """The greatest element over axes; NaN if there is one; +0 is above -0.
+
+    x: any shape, real or bool. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    Raises TypeError for complex x, AxisError for an axis out of bounds, ValueError for one named twice,
+    and ValueError where there are no elements. Standard: statistical functions, `max`.
+
+    >>> xp.max(xp.asarray([3, 9, 4]))
+    Array(9, device='cpu')
+    """
+    _array(x, "max")
+    return reduce("max", x, check_axes("max", axis, x.ndim), keepdims)
+
+
+def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """The least element over axes; NaN if there is one; -0 is below +0.
+
+    x: any shape, real or bool. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    Raises TypeError for complex x, AxisError for an axis out of bounds, ValueError for one named twice,
+    and ValueError where there are no elements. Standard: statistical functions, `min`.
+
+    >>> xp.min(xp.asarray([3, 9, 4]))
+    Array(3, device='cpu')
+    """
+    _array(x, "min")
+    return reduce("min", x, check_axes("min", axis, x.ndim), keepdims)
+
+
+def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """The arithmetic mean over axes, in the dtype of x; NaN of no elements. 16-bit floats are added in float32.
+
+    x: any shape, floating point; bools and integers, which the standard leaves out, count as the default float.
+    axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    Raises AxisError for an axis out of bounds, ValueError for one named twice. Standard: statistical functions, `mean`.
+
+    >>> xp.mean(xp.asarray([1.0, 2.0, 6.0]))
+    Array(3., device='cpu')
+    """
+    _array(x, "mean")
+    axes = check_axes("mean", axis, x.ndim)
+    return reduce("mean", inexact(x), axes, keepdims, number=float(product(x.shape[d] for d in axes)))
+
+
+def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+    """The variance over axes; NaN of no elements.
+
+    x is read once. Squares are taken of deviations from the mean of a group, never of elements, so that a large mean
+    costs a small variance no digits.
+
+    x: any shape, real floating point; bools and integers count as the default float, and of a complex array it is the
+    mean of |x - mean|², real. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    correction: what is taken from the number of elements before dividing by it; 1 for a sample.
+    Raises AxisError for an axis out of bounds, ValueError for one named twice. Standard: statistical functions, `var`.
+
+    >>> xp.var(xp.asarray([1.0, 2.0, 3.0]), correction=1)
+    Array(1., device='cpu')
+    """
+    return _spread("var", x, axis, correction, keepdims)
+
+
+def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+    """The standard deviation over axes: the square root of `var`, which says what the arguments mean.
+
+    Raises AxisError for an axis out of bounds, ValueError for one named twice. Standard: statistical functions, `std`.
+
+    >>> xp.std(xp.asarray([1.0, 3.0]))
+    Array(1., device='cpu')
+    """
+    return _spread("std", x, axis, correction, keepdims)
+
+
+def _spread(name: str, x: Array, axis: Axis, correction: float, keepdims: bool) -> Array:
+    _array(x, name)
+    axes = check_axes(name, axis, x.ndim)
+    if kind(x.sig.dtype) == "c":
+        parts = [_spread("var", part(x), axis, correction, keepdims) for part in (real, imag)]
+        variance = add(*parts)
+        return variance if name == "var" else sqrt(variance)
+    divisor = product(x.shape[d] for d in axes) - float(correction)
+    return reduce(name, inexact(x), axes, keepdims, number=divisor if divisor > 0 else 0.0)
