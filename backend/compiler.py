@@ -24,8 +24,9 @@ from .contract import CompiledKernel, Target
 SOURCE_PACKAGE = "nbx_array.kernels.source"
 #: Options of Triton's compiler that a caller may set.
 OPTIONS = frozenset(
-    "num_warps num_stages num_ctas maxnreg waves_per_eu matrix_instr_nonkdim launch_cooperative_grid".split()
-)
+    ("num_warps", "num_stages", "num_ctas", "maxnreg", "waves_per_eu", "matrix_instr_nonkdim",
+     "launch_cooperative_grid")
+)  # fmt: skip
 ARTIFACT_KINDS = {"cpu": "object", "cuda": "cubin", "hip": "hsaco"}
 
 
@@ -159,7 +160,7 @@ def source_digest(source: Source) -> str:
     digest = hashlib.sha256()
     if source.text is not None:
         digest.update(source.text.encode())
-        modules = reached_modules(source.text, "")
+        modules = list(reached_modules(source.text, ""))
     else:
         assert source.module is not None
         modules = [source.module, *reached_modules(_module_text(source.module)[0], source.module)]

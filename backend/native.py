@@ -238,9 +238,7 @@ def host() -> tuple[str, str]:
 def target_machine(cpu: str, features: str, level: int) -> Any:
     """LLVM's code generator. Made anew each time: one must not be used by two threads."""
     target = llvm().Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=cpu, features=features, opt=level, reloc="pic", codemodel="jitdefault", jit=True
-    )
+    return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="small", jit=True)
 
 
 @functools.cache

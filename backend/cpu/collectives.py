@@ -1,8 +1,8 @@
 """Operations that combine elements: reductions, scans, matrix products, histograms, atomics.
 
 Reductions combine in an order that depends on the tensor's shape alone. Along the last axis there are :data:`LANES`
-accumulators: element ``i`` goes to accumulator ``i % LANES``, in order, and in the end the accumulators are combined
-in a tree. Neither the type, nor the processor's vectors, nor what computes the elements changes that, so results repeat.
+accumulators: element ``i`` goes to accumulator ``i % LANES``, in order, and in the end the accumulators are combined in
+a tree. Neither the type, nor the processor's vectors, nor what computes the elements changes that: results repeat.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from .elements import Index, Indices, constant_index, flatten, join, width_of
 from .emission import ZERO, Operand, operand
 from .nests import Nests
 from .scalars import (
+    BINARY,
+    FLOAT_EXTREMA,
     HALVES,
+    INTEGER_EXTREMA,
     SIZES,
     NotSupported,
     bits_of,
@@ -31,14 +34,15 @@ LANES = 64
 #: A reduction of a tensor over so few elements is written out.
 FEW = 8
 
-ATOMIC_OPERATIONS = {1: "and", 2: "or", 3: "xor", 4: "add", 5: "fadd", 6: "max", 7: "min", 8: "umax", 9: "umin", 10: "xchg"}  # fmt: skip
+ATOMIC_OPERATIONS = dict(enumerate(("and", "or", "xor", "add", "fadd", "max", "min", "umax", "umin", "xchg"), 1))
 
-#: Values that leave the other operand unchanged.
-NEUTRAL_INTEGERS = {"arith.addi": 0, "arith.muli": 1, "arith.ori": 0, "arith.xori": 0, "arith.andi": -1, "arith.maxui": 0}
+#: Values that leave the other operand unchanged. A sum's first is -0, since 0 + -0 is 0.
+NEUTRAL_INTEGERS = {"addi": 0, "muli": 1, "ori": 0, "xori": 0, "andi": -1, "maxui": 0, "minui": -1}
 NEUTRAL_FLOATS = {
-    "arith.addf": (0.0, -0.0), "arith.mulf": (1.0,), "arith.maximumf": (-math.inf,), "arith.minimumf": (math.inf,),
-    "arith.maxnumf": (-math.inf, math.nan), "arith.minnumf": (math.inf, math.nan),
+    "addf": (-0.0, 0.0), "mulf": (1.0,), "maximumf": (-math.inf,), "minimumf": (math.inf,),
+    "maxnumf": (-math.inf,), "minnumf": (math.inf,),
 }  # fmt: skip
+VECTOR_FOLDS = frozenset((*BINARY, *INTEGER_EXTREMA, *FLOAT_EXTREMA))
 
 
 class Collectives(Nests):
@@ -116,9 +120,7 @@ class Collectives(Nests):
         def body(indices: Indices) -> None:
             total = [self.at(value, at(indices, 0)) for value in op.operands]
             for i in range(1, count):
-                total = self.region(
-                    op.regions[0][0], total + [self.at(value, at(indices, i)) for value in op.operands]
-                )
+                total = self.region(op.regions[0][0], total + [self.at(value, at(indices, i)) for value in op.operands])
             self.store_all(op.results, places, total, flatten(indices))
 
         self.nest(shape, body, op.operands, indices_of=lambda indices: at(indices, 0))
@@ -150,67 +152,139 @@ class Collectives(Nests):
         lanes = min(count, LANES)
         blocks = count // lanes
         accumulators = [self.new_buffer(value, lanes) for value in op.operands]
+        if blocks == 1:
+            self.reduce_block(op, row, (), accumulators, first=True)
+        else:
+            self.reduce_blocks(op, row, lanes, blocks, accumulators)
+        return self.fold(op, lanes, accumulators)
 
-        def block(number: Index, into: list[Operand], first: bool = False) -> None:
-            def at(indices: Indices) -> Indices:
-                return (*row, join([indices[0], number]))
+    def reduce_block(
+        self, op: Operation, row: Indices, number: Index, into: list[Operand], first: bool = False
+    ) -> bool:
+        """Combine a block of elements with the accumulators; whether elements that a mask excludes change nothing."""
+        skipped = False
 
-            def body(indices: Indices) -> None:
-                new = [self.at(value, at(indices)) for value in op.operands]
-                if not first:
-                    if self.is_neutral(op, new):
-                        return
-                    new = self.region(op.regions[0][0], self.load_all(op.operands, into, indices[0]) + new)
-                self.store_all(op.operands, into, new, indices[0])
+        def at(indices: Indices) -> Indices:
+            return (*row, join([indices[0], number]))
 
-            self.nest((lanes,), body, op.operands, indices_of=at)
+        def body(indices: Indices) -> None:
+            nonlocal skipped
+            new = [self.at(value, at(indices)) for value in op.operands]
+            if not first:
+                if self.is_neutral(op, new):
+                    skipped = True
+                    return
+                new = self.region(op.regions[0][0], self.load_all(op.operands, into, indices[0]) + new)
+            self.store_all(op.operands, into, new, indices[0])
 
-        block(constant_index(0, blocks), accumulators, first=True)
-        if blocks > 1:
-            whole = self.whole_blocks(op, row, lanes, blocks)
-            if whole is not None:
-                # Blocks in which a mask holds everywhere: loops of constant length, in registers. Buffers of their
-                # own, since what follows addresses the accumulators by a variable.
-                stop, comparison = whole
-                registers = [self.new_buffer(value, lanes) for value in op.operands]
-                self.copy_lanes(op.operands, accumulators, registers, lanes)
+        self.nest((min(op.operands[0].shape[-1], LANES),), body, op.operands, indices_of=at)
+        return skipped
 
-                def known_block(i: Operand, _: list[Operand]) -> None:
-                    number = self.counter(i, blocks)
-                    counters, indices = self.counters([[0]], (lanes,))
-                    place = (*row, join([indices[0], number]))
-                    bounds = self.find_bounds(counters, place, op.operands, None)
-                    decided = {b.comparison: operand("true", 0) for b in bounds if b.comparison[0] is comparison}
+    def reduce_blocks(self, op: Operation, row: Indices, lanes: int, blocks: int, accumulators: list[Operand]) -> None:
+        """Combine the blocks of a row in order: those below a mask's bound without masks, then what is left."""
 
-                    def body() -> None:
-                        new = [self.at(value, place) for value in op.operands]
-                        old = self.load_all(op.operands, registers, indices[0])
-                        self.store_all(op.operands, registers, self.region(op.regions[0][0], old + new), indices[0])
+        def rest(start: str) -> None:
+            self.loop(start, str(blocks), lambda i, _: self.fresh(lambda: block(i)))
 
-                    self.emit_nest(counters, [("0", str(lanes))], decided, body, parallel=True)
+        def block(number: Operand) -> None:
+            self.reduce_block(op, row, self.counter(number, blocks), accumulators)
 
-                self.loop("1", stop, lambda i, c: self.fresh(lambda: known_block(i, c)))
-                self.copy_lanes(op.operands, registers, accumulators, lanes)
-                start = self.intrinsic("smax", "i32", stop, "1")
-            else:
-                start = Operand("1")
-            self.loop(
-                start, str(blocks), lambda i, _: self.fresh(lambda: block(self.counter(i, blocks), accumulators))
-            )
+        neutral = self.neutral_value(op)
+        if neutral is None:
+            self.reduce_block(op, row, constant_index(0, blocks), accumulators, first=True)
+            start = "1"
+        else:
+            vector = f"<{lanes} x {memory_type(op.operands[0].type.element)}>"
+            values = ", ".join([f"{memory_type(op.operands[0].type.element)} {neutral}"] * lanes)
+            self.effect(f"store {vector} <{values}>, ptr {accumulators[0]}, align 64")
+            start = "0"
+        whole = self.whole_blocks(op, row, lanes, blocks)
+        if whole is None:
+            return rest(start)
+        stop, comparison = whole
+        # Loops of constant length keep their accumulators in registers. They have buffers of their own, since what
+        # comes after them addresses the accumulators by a variable.
+        registers = [self.new_buffer(value, lanes) for value in op.operands]
+        sizes = [lanes * SIZES[value.type.element] for value in op.operands]
+        for target, source, nbytes in zip(registers, accumulators, sizes, strict=True):
+            self.copy(target, source, nbytes)
+        self.loop(start, stop, lambda i, _: self.fresh(
+            lambda: self.reduce_whole_block(op, row, self.counter(i, blocks), lanes, comparison, registers)
+        ))  # fmt: skip
+        for target, source, nbytes in zip(accumulators, registers, sizes, strict=True):
+            self.copy(target, source, nbytes)
+        first = self.intrinsic("smax", "i32", stop, start) if start != "0" else stop
+        last = self.emit(f"icmp slt i32 {first}, {blocks}", first)
+        skipped = False
+
+        def partial() -> None:
+            nonlocal skipped
+            skipped = self.reduce_block(op, row, self.counter(first, blocks), accumulators)
+
+        self.when(last, lambda: self.fresh(partial))
+        if not skipped:
+            rest(self.emit(f"add i32 {first}, 1", first))
+        return None
+
+    def reduce_whole_block(
+        self, op: Operation, row: Indices, number: Index, lanes: int, comparison: Value, into: list[Operand]
+    ) -> None:
+        """Combine a block in which a comparison holds for each element."""
+        counters, indices = self.counters([[0]], (lanes,))
+        place = (*row, join([indices[0], number]))
+        bounds = self.find_bounds(counters, place, op.operands, None)
+        decided = {bound.comparison: operand("true", 0) for bound in bounds if bound.comparison[0] is comparison}
+
+        def body() -> None:
+            new = [self.at(value, place) for value in op.operands]
+            old = self.load_all(op.operands, into, indices[0])
+            self.store_all(op.operands, into, self.region(op.regions[0][0], old + new), indices[0])
+
+        self.emit_nest(counters, [("0", str(lanes))], decided, body, parallel=True)
+
+    def fold(self, op: Operation, lanes: int, accumulators: list[Operand]) -> list[Operand]:
+        """Combine the accumulators, the upper half with the lower, until one is left."""
+        name = self.single_operation(op)
+        element = op.operands[0].type.element
         half = lanes // 2
-        while half:
+        if name is not None and element not in ("i1", *HALVES) and name in VECTOR_FOLDS:
+            kind = register_type(element)
+            whole = self.emit(f"load <{lanes} x {kind}>, ptr {accumulators[0]}, align 64")
+            while half:
+                vector = f"<{2 * half} x {kind}>"
+                low, high = (
+                    self.emit(
+                        f"shufflevector {vector} {whole}, {vector} poison, "
+                        f"<{half} x i32> <{', '.join(f'i32 {start + k}' for k in range(half))}>"
+                    )
+                    for start in (0, half)
+                )
+                whole = self.combine(name, f"<{half} x {kind}>", low, high)
+                half //= 2
+            return [self.emit(f"extractelement <1 x {kind}> {whole}, i32 0")]
 
-            def fold(indices: Indices, half: int = half) -> None:
-                upper = self.index_value(indices[0])
-                upper = self.emit(f"add i32 {upper}, {half}", upper)
-                self.widths[upper] = width_of(2 * half)
+        def step(number: Operand, _: list[Operand]) -> None:
+            half = self.emit(f"lshr i32 {lanes // 2}, {number}", number)
+            counters, indices = self.counters([[0]], (lanes,))
+
+            def body() -> None:
+                upper = self.emit(f"add nuw nsw i32 {counters[0]}, {half}", counters[0], half)
                 old = self.load_all(op.operands, accumulators, indices[0])
-                other = self.load_all(op.operands, accumulators, self.counter(upper, 2 * half))
+                other = self.load_all(op.operands, accumulators, self.counter(upper, lanes))
                 self.store_all(op.operands, accumulators, self.region(op.regions[0][0], old + other), indices[0])
 
-            self.nest((half,), fold)
-            half //= 2
+            self.emit_nest(counters, [("0", half)], {}, body, parallel=True)
+
+        self.loop("0", str(width_of(lanes)), step)
         return self.load_all(op.operands, accumulators, ())
+
+    def combine(self, name: str, kind: str, x: Operand, y: Operand) -> Operand:
+        """A simple operation on vectors."""
+        if name in FLOAT_EXTREMA:
+            return self.extremum(*FLOAT_EXTREMA[name], kind, x, y)
+        return self.binary(BINARY[name], kind, x, y) if name in BINARY else self.intrinsic(
+            INTEGER_EXTREMA[name], kind, x, y
+        )  # fmt: skip
 
     def whole_blocks(self, op: Operation, row: Indices, lanes: int, blocks: int) -> tuple[Operand, Value] | None:
         """How many blocks of lanes lie whole below the bound of a mask, and the mask's comparison."""
@@ -220,12 +294,6 @@ class Collectives(Nests):
             return None
         limit = self.limit_value(bounds[0].limit, lanes * blocks)
         return self.emit(f"lshr i32 {limit}, {width_of(lanes)}", limit), bounds[0].comparison[0]
-
-    def copy_lanes(self, values: Sequence[Value], source: list[Operand], target: list[Operand], lanes: int) -> None:
-        self.nest(
-            (lanes,),
-            lambda indices: self.store_all(values, target, self.load_all(values, source, indices[0]), indices[0]),
-        )
 
     def load_all(self, values: Sequence[Value], places: Sequence[Operand], index: Index) -> list[Operand]:
         elements = [value.type.element for value in values]
@@ -238,18 +306,31 @@ class Collectives(Nests):
         for value, place, one in zip(values, places, new, strict=True):
             self.store(value.type.element, one, self.address(value.type.element, place, index))
 
-    def is_neutral(self, op: Operation, new: list[Operand]) -> bool:
-        """Whether combining with a constant element changes nothing (a zero's sign aside), as where a mask is false."""
+    @staticmethod
+    def single_operation(op: Operation) -> str | None:
+        """The operation that a reduction combines with, where it is a single one: ``addf``."""
         body = op.regions[0][0].operations
-        if len(new) != 1 or len(body) != 2:
-            return False
-        name, element = body[0].name, op.operands[0].type.element
+        simple = len(op.operands) == 1 and len(body) == 2 and set(body[0].operands) == set(op.regions[0][0].arguments)
+        return body[0].name.removeprefix("arith.") if simple and body[0].name.startswith("arith.") else None
+
+    def neutral_values(self, op: Operation) -> list[Operand]:
+        """The constants that change nothing when combined with an element; the first keeps a zero's sign too."""
+        name, element = self.single_operation(op), op.operands[0].type.element
+        if name is None:
+            return []
         if is_float(element):
-            return any(new[0] == float_literal(element, value) for value in NEUTRAL_FLOATS.get(name, ()))
-        if name in ("arith.maxsi", "arith.minsi"):
-            least = -(1 << bits_of(element) - 1)
-            return new[0] == str(least if name == "arith.maxsi" else -least - 1)
-        return name in NEUTRAL_INTEGERS and new[0] == literal(element, str(NEUTRAL_INTEGERS[name]))
+            return [float_literal(element, value) for value in NEUTRAL_FLOATS.get(name, ())]
+        least = -(1 << bits_of(element) - 1)
+        value = {**NEUTRAL_INTEGERS, "maxsi": least, "minsi": -least - 1}.get(name)
+        return [] if value is None else [literal(element, str(value))]
+
+    def neutral_value(self, op: Operation) -> Operand | None:
+        values = self.neutral_values(op)
+        return values[0] if values and op.operands[0].type.element != "i1" else None
+
+    def is_neutral(self, op: Operation, new: list[Operand]) -> bool:
+        """Whether combining with a constant element changes nothing, as where a mask does not hold."""
+        return len(new) == 1 and new[0] in self.neutral_values(op)
 
     # -- scans
 

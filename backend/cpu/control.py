@@ -1,13 +1,13 @@
 """Control flow: loops, conditions and jumps around statements.
 
 Scalars that a loop carries are phi instructions. A tensor that it carries is a buffer, overwritten at the end of each
-iteration; a pointer (or integer) tensor that each iteration increases by the same amount is its first value and a scalar.
+iteration; a tensor of pointers or integers that each iteration increases by one amount is its first value and a scalar.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..ttir.graph import PERMUTING, STRUCTURAL, depends_on, has_loads, is_lazy
 from ..ttir.reader import Block, Operation, Value
@@ -57,7 +57,7 @@ class ControlFlow(Collectives):
             if last is not None:
                 for result, value in zip(op.results, last.operands, strict=True):
                     if result in tensors:
-                        self.fresh(lambda r=result, v=value: self.fill(tensors[r], v))
+                        self.fill(tensors[result], value)
                     else:
                         values[result] = self.scalars[value]
             arriving.append((segment.end, values))
@@ -113,7 +113,7 @@ class ControlFlow(Collectives):
                 inductions[k] = increment
             else:
                 place = self.new_buffer(argument)
-                self.fresh(lambda p=place, i=init: self.fill(p, i))
+                self.fill(place, init)
                 buffers[k] = self.places[argument] = self.places[op.results[k]] = place
                 product = new.operation
                 if (
@@ -125,7 +125,7 @@ class ControlFlow(Collectives):
         head, inside, after, before = self.label(), self.label(), self.label(), segment.end
         segment.add(f"br label %{head}")
         segment.begin(head)
-        place = segment.reserve()
+        phi_lines = segment.reserve()
         name = self.scalars[counter] = operand(self.name())
         predicate = "ult" if op.flag("unsignedCmp") else "slt"
         more = self.emit(f"icmp {predicate} {kind} {name}, {stop}")
@@ -142,7 +142,7 @@ class ControlFlow(Collectives):
         order = sorted([*scalars, *inductions])
         for (phi, phi_kind, first), k in zip(phis, order, strict=True):
             lines.append(f"{phi} = phi {phi_kind} [ {first}, %{before} ], [ {news[k]}, %{segment.end} ]")
-        segment.fill(place, lines)
+        segment.fill(phi_lines, lines)
         segment.begin(after)
         for (phi, _, _), k in zip(phis, order, strict=True):
             if k not in inductions:
@@ -154,7 +154,7 @@ class ControlFlow(Collectives):
         for argument, init in zip(before_block.arguments, op.operands, strict=True):
             if argument.type.is_tensor:
                 place = buffers[argument] = self.new_buffer(argument)
-                self.fresh(lambda p=place, i=init: self.fill(p, i))
+                self.fill(place, init)
                 self.places[argument] = place
         segment = self.here
         head, inside, after, before = self.label(), self.label(), self.label(), segment.end
@@ -169,7 +169,7 @@ class ControlFlow(Collectives):
         for value, argument, result in zip(condition.operands[1:], after_block.arguments, op.results, strict=True):
             if argument.type.is_tensor:
                 place = self.new_buffer(argument)
-                self.fresh(lambda p=place, v=value: self.fill(p, v))
+                self.fill(place, value)
                 self.places[argument] = self.places[result] = place
             else:
                 self.scalars[argument] = self.scalars[result] = self.scalars[value]
@@ -224,10 +224,7 @@ class ControlFlow(Collectives):
 
     def overwrite(self, items: list[tuple[Value, Operand, Value]]) -> None:
         """Put new values of carried tensors (argument, its buffer, new value) over the old ones."""
-        items = [
-            item for item in items if self.places.get(item[2]) != item[1] and self.accumulates_in.get(item[2].operation)
-            != item[1]
-        ]  # fmt: skip
+        items = [item for item in items if self.places.get(item[2]) != item[1]]
         if not items:
             return
         olds = {argument for argument, _, _ in items}
@@ -240,7 +237,7 @@ class ControlFlow(Collectives):
                     element = argument.type.element
                     self.store(element, new, self.address(element, place, flatten(indices)))
 
-            self.fresh(lambda: self.nest(shapes.pop(), body, [value for _, _, value in items]))
+            self.nest(shapes.pop(), body, [value for _, _, value in items])
             return
         copies = []
         for _, place, value in items:
@@ -248,13 +245,10 @@ class ControlFlow(Collectives):
                 source = self.places[value]
             else:
                 source = self.new_buffer(value)
-                self.fresh(lambda s=source, v=value: self.fill(s, v))
+                self.fill(source, value)
             copies.append((place, source, value.type.size * SIZES[value.type.element]))
-        self.declarations["llvm.memcpy"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
         for place, source, nbytes in copies:
-            self.effect(
-                f"call void @llvm.memcpy.p0.p0.i64(ptr align 64 {place}, ptr align 64 {source}, i64 {nbytes}, i1 false)"
-            )
+            self.copy(place, source, nbytes)
 
     def reads_in_place(self, value: Value, olds: set[Value]) -> bool:
         """Whether an element of ``value`` reads no element of ``olds`` but that at its own place."""
@@ -263,6 +257,3 @@ class ControlFlow(Collectives):
         if value.operation.name in PERMUTING or value.operation.name in STRUCTURAL:
             return not depends_on(value, olds)
         return all(self.reads_in_place(one, olds) for one in value.operation.operands)
-
-    def blocks_of(self, function: Operation) -> Iterator[Block]:
-        yield from function.regions[0]

@@ -19,6 +19,11 @@ from ..launcher import launch_cell
 from .threads import pool
 
 ALIGNMENT = 64
+#: From this size on memory is asked for in huge pages, as NumPy does: with small ones a sum of two arrays of 40 MB was
+#: seen to take twice the time.
+LARGE = 4 << 20
+HUGE_PAGE = 2 << 20
+MADV_HUGEPAGE = 14
 
 # Fresh memory costs a page fault a page: 20 ms for 40 MB in pages of 4 KiB, 5 ms in huge ones.
 HUGE_PAGE = 2 << 20
@@ -303,6 +308,13 @@ else:
 
     def _aligned_free(address: int) -> None:
         _free()(address)
+
+    @functools.cache
+    def _madvise() -> Any:
+        if not sys.platform.startswith("linux"):
+            return None
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+        return prototype(("madvise", _c_library()))
 
     @functools.cache
     def _posix_memalign() -> Any:

@@ -179,8 +179,8 @@ class Elements(Scalars):
         if value in self.places:
             return self.load(element, self.address(element, self.places[value], flatten(indices)))
         if value in self.inductions:
-            first, distance = self.inductions[value]
-            return self.advance(value, self.at(first, indices), distance)
+            start, distance = self.inductions[value]
+            return self.advance(value, self.at(start, indices), distance)
         op = value.operation
         assert op is not None, value
         operands = op.operands
@@ -198,7 +198,8 @@ class Elements(Scalars):
             if is_literal(last):
                 return self.at(operands[int(last)], indices[:-1])
             first = self.emit(f"icmp eq i32 {last}, 0", last)
-            return self.choose(element, first, *(self.at(one, indices[:-1]) for one in operands))
+            left, right = (self.at(one, indices[:-1]) for one in operands)
+            return self.choose(element, first, left, right)
         if op.name == "tt.cat":
             half = width_of(value.shape[0]) - 1
             upper = self.index_value(cut(indices[0], half, 1))
@@ -206,15 +207,16 @@ class Elements(Scalars):
             if is_literal(upper):
                 return self.at(operands[int(upper)], rest)
             first = self.emit(f"icmp eq i32 {upper}, 0", upper)
-            return self.choose(element, first, *(self.at(one, rest) for one in operands))
+            left, right = (self.at(one, rest) for one in operands)
+            return self.choose(element, first, left, right)
         if op.name == "tt.gather":
             axis = op.integer("axis")
             chosen = self.at(operands[1], indices)
             if operands[1].type.element != "i32":
                 kind = register_type(operands[1].type.element)
                 chosen = self.emit(f"{'trunc' if kind == 'i64' else 'zext'} {kind} {chosen} to i32", chosen)
-            place = (Field(chosen, 0, width_of(operands[0].shape[axis])),)
-            return self.at(operands[0], (*indices[:axis], place, *indices[axis + 1 :]))
+            row = (Field(chosen, 0, width_of(operands[0].shape[axis])),)
+            return self.at(operands[0], (*indices[:axis], row, *indices[axis + 1 :]))
         moved = self.operand_indices(value, indices)
         if moved is not None:
             return self.at(operands[0], moved)

@@ -6,6 +6,7 @@ to the outermost depth that its operands allow, so what does not change in a loo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 #: A kernel's buffers lie on the stack up to this many bytes in all, else the larger ones in memory from malloc.
@@ -107,7 +108,11 @@ class Emitter:
         return self.emit(f"call {kind} @{function}({listed})", *arguments)
 
     def intrinsic(self, name: str, kind: str, *arguments: str) -> Operand:
-        return self.call(f"llvm.{name}.{ {'float': 'f32', 'double': 'f64'}.get(kind, kind) }", kind, *arguments)
+        """A call of LLVM's function of a name for a type, which may be a vector."""
+        found = re.fullmatch(r"<(\d+) x (\w+)>", kind)
+        element = found[2] if found else kind
+        suffix = {"float": "f32", "double": "f64"}.get(element, element)
+        return self.call(f"llvm.{name}.{f'v{found[1]}' if found else ''}{suffix}", kind, *arguments)
 
     # -- memory
 
@@ -132,6 +137,13 @@ class Emitter:
     def access(self) -> str:
         """The suffix of a load or store: elements of a nest do not depend on each other."""
         return f", !llvm.access.group {self.access_group}" if self.access_group else ""
+
+    def copy(self, target: Operand, source: Operand, nbytes: int) -> None:
+        """Copy from one buffer to another."""
+        self.declarations["llvm.memcpy"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+        self.effect(
+            f"call void @llvm.memcpy.p0.p0.i64(ptr align 64 {target}, ptr align 64 {source}, i64 {nbytes}, i1 false)"
+        )
 
     # -- metadata
 
@@ -159,7 +171,8 @@ class Emitter:
         step: int = 1,
         carried: Sequence[tuple[str, str]] = (),
     ) -> list[Operand]:
-        """A loop over i32 from ``start`` to below ``stop``; ``carried`` are (type, first value), the body gives the next."""
+        """A loop over i32 from ``start`` to below ``stop``; ``carried`` are types and first values, ``body`` gives the
+        next ones. The values after the loop."""
         segment = self.here
         before, head, after = segment.end, self.label(), self.label()
         guard = self.emit(f"icmp slt i32 {start}, {stop}")

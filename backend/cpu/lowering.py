@@ -1,8 +1,8 @@
 """From a kernel in Triton's intermediate language to LLVM IR, a function over a range of programs.
 
-The function is ``i32 symbol(ptr args, i64 lo, i64 hi, i32 gx, i32 gy, i32 gz)``: it runs the programs lo to hi of a grid,
-numbered along x first, with arguments laid out as :func:`nbx_array.backend.native.buffer_layout` says, and returns 0, or
-1 where there was no memory for its buffers.
+The function is ``i32 symbol(ptr args, i64 lo, i64 hi, i32 gx, i32 gy, i32 gz)``: it runs the programs lo to hi of a
+grid, numbered along x first, with arguments laid out as :func:`nbx_array.backend.native.buffer_layout` says, and
+returns 0, or 1 where there was no memory for its buffers.
 
 The work is in layers, each a module and a class that builds on the one below: emission (text), scalars (arithmetic),
 elements (values of tensors), nests (loops over elements), collectives (reductions and their kin), control (loops and
@@ -14,6 +14,7 @@ from __future__ import annotations
 from ..ttir.graph import is_lazy, make_plan
 from ..ttir.reader import Operation, kernel_of, read
 from .control import ControlFlow
+from .elements import Indices
 from .emission import operand
 from .scalars import SIZES, NotSupported, memory_type, register_type
 
@@ -159,15 +160,15 @@ class Lowering(ControlFlow):
             return
         mask = op.operands[2] if len(op.operands) > 2 else None
 
-        def body(indices) -> None:  # type: ignore[no-untyped-def]
+        def body(indices: Indices) -> None:
             holds = self.at(mask, indices) if mask is not None else "true"
             if holds == "false":
                 return
-            pairs = [(one.operands[1].type.element, *(self.at(v, indices) for v in one.operands[:2])) for one in group]
+            pairs = [(self.at(one.operands[0], indices), self.at(one.operands[1], indices)) for one in group]
 
             def store_all() -> None:
-                for element, address, value in pairs:
-                    self.store(element, value, address)
+                for one, (address, value) in zip(group, pairs, strict=True):
+                    self.store(one.operands[1].type.element, value, address)
 
             if holds == "true":
                 store_all()
@@ -198,7 +199,7 @@ program:
   %pid_y = phi i32 [ %first_pid_y, %start ], [ %next_y, %next ]
   %pid_z = phi i32 [ %first_pid_z, %start ], [ %next_z, %next ]
   br label %body
-body:""".split("\n")
+body:""".splitlines()
 
 _NEXT_PROGRAM = """\
 next:
@@ -214,4 +215,4 @@ next:
   %next_z = add i32 %pid_z, %carry_z
   %some_left = icmp slt i64 %next_pid, %hi
   br i1 %some_left, label %program, label %exit
-exit:""".split("\n")
+exit:""".splitlines()

@@ -7,6 +7,7 @@ becomes the loop's bound: up to it the mask holds, and beyond it does not.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Callable, Sequence
@@ -106,7 +107,7 @@ class Nests(Elements):
                 found = [bound for bound in bounds if bound.counter == counter]
                 for bound in found if whole else found[:1]:
                     decided[bound.comparison] = operand("true" if below else "false", depth)
-            self.emit_nest(counters, ranges, decided, lambda at=indices: body(at), parallel)
+            self.emit_nest(counters, ranges, decided, functools.partial(body, indices), parallel)
 
     def counters(self, loops: list[list[int]], shape: Sequence[int]) -> tuple[list[Operand], Indices]:
         """A counter a loop, and the indices they make."""

@@ -39,6 +39,7 @@ FLOAT_PREDICATES = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
                     "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true")  # fmt: skip
 ROUNDINGS = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "absf": "fabs", "trunc": "trunc", "round": "round",
              "roundeven": "roundeven", "precise_sqrt": "sqrt"}  # fmt: skip
+ZERO_FLOAT = "0x0000000000000000"
 #: Functions of the C library.
 LIBRARY = frozenset(
     ("exp", "exp2", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "erf", "tanh", "sinh", "cosh",
@@ -77,7 +78,7 @@ def float_literal(element: str, value: float) -> Operand:
         return Operand(str(bits if element == "f16" else bits >> 16))
     if element == "f32" and math.isfinite(value):
         value = struct.unpack("f", struct.pack("f", value))[0]
-    return Operand("0x%016X" % struct.unpack("Q", struct.pack("d", value))[0])
+    return Operand(f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}")
 
 
 def literal(element: str, text: str) -> Operand:
@@ -88,8 +89,8 @@ def literal(element: str, text: str) -> Operand:
             return float_literal(element, float(text))
         bits = int(text, 16)
         if element == "f32":
-            return Operand("0x%016X" % _double_bits(bits))
-        return Operand(str(bits) if element in HALVES else "0x%016X" % bits)
+            return Operand(f"0x{_double_bits(bits):016X}")
+        return Operand(str(bits) if element in HALVES else f"0x{bits:016X}")
     if text in ("true", "false"):
         return Operand(text if element == "i1" else str(int(text == "true")))
     number = int(text, 0)
@@ -185,8 +186,10 @@ class Scalars(Emitter):
             return self.intrinsic("fma", kind, *arguments)
         if name == "clampf":
             nan_wins = op.attributes.get("propagateNan", "").startswith("65535")
+
             def clamp(t: str, x: str, low: str, high: str) -> Operand:
                 return self.extremum("minimum", nan_wins, t, self.extremum("maximum", nan_wins, t, x, low), high)
+
             return self.in_float(element, clamp, *arguments)
         if name == "remf":
             return self.library("fmod", element, *arguments)
@@ -232,7 +235,8 @@ class Scalars(Emitter):
             return result
         for number, other in ((x, y), (y, x)):
             missing = self.emit(f"fcmp uno {kind} {other}, {other}", other)
-            result = self.emit(f"select i1 {missing}, {kind} {number}, {kind} {result}", missing, number, result)
+            flags = kind.replace("float", "i1").replace("double", "i1")
+            result = self.emit(f"select {flags} {missing}, {kind} {number}, {kind} {result}", missing, number, result)
         return result
 
     def library(self, function: str, element: str, *arguments: Operand) -> Operand:
@@ -411,9 +415,17 @@ class Scalars(Emitter):
     def float_to_integer(self, to: str, source: str, target: str, x: Operand) -> Operand:
         """Towards zero, saturating, NaN to 0, as a GPU does; LLVM's own conversion is undefined out of range."""
         kind, width = self.float_type(source), max(bits_of(target), 32)
-        name = f"llvm.fpto{to}.sat.i{width}.{'f64' if kind == 'double' else 'f32'}"
-        self.declarations[name] = f"declare i{width} @{name}({kind})"
-        result = self.emit(f"call i{width} @{name}({kind} {x})", x)
+        signed = to == "si"
+        low, high = (-(1 << width - 1), 1 << width - 1) if signed else (0, 1 << width)
+        limits = [float_literal("f64" if kind == "double" else "f32", float(limit)) for limit in (low, high)]
+        # LLVM's saturating intrinsics would be computed one element at a time.
+        fits = self.emit(f"fcmp olt {kind} {x}, {limits[1]}", x)
+        number = self.emit(f"select i1 {fits}, {kind} {x}, {kind} {ZERO_FLOAT}", fits, x)
+        above = self.emit(f"fcmp ogt {kind} {number}, {limits[0]}", number)
+        number = self.emit(f"select i1 {above}, {kind} {number}, {kind} {limits[0]}", above, number)
+        result = self.emit(f"fpto{to} {kind} {number} to i{width}", number)
+        large = self.emit(f"fcmp oge {kind} {x}, {limits[1]}", x)
+        result = self.emit(f"select i1 {large}, i{width} {high - 1}, i{width} {result}", large, result)
         if bits_of(target) == width:
             return result
         return self.emit(f"trunc i{width} {result} to {register_type(target)}", result)

@@ -4,11 +4,19 @@ Operands arrive already cast to the operation's common dtype: bool (`int1`), any
 and bfloat16 are computed by the caller in float32, except in `nextafter` and `cast`, which take them as they are.
 Where the array API standard leaves room the answer is NumPy's on x86-64, so that results compare bit for bit.
 """
+
 import triton
 import triton.language as tl
-from nbx_array.kernels.source.core_math import constant, copysign, div, from_bits, negate, power_of_two, to_bits
-
-INF = tl.constexpr(float("inf"))
+from nbx_array.kernels.source.core_math import (
+    INFINITY,
+    constant,
+    copysign,
+    div,
+    from_bits,
+    negate,
+    power_of_two,
+    to_bits,
+)
 
 
 @triton.constexpr_function
@@ -176,7 +184,7 @@ def fmod(x, y):
     width: tl.constexpr = x.dtype.fp_mantissa_width - 1
     a = tl.abs(x)
     b = tl.abs(y)
-    valid = (a < INF) & (b > 0)  # not for NaN either
+    valid = (a < INFINITY) & (b > 0)  # not for NaN either
     a = tl.where(valid, a, 0.0)
     b = tl.where(valid, b, 1.0)
     k = exponent(a) - exponent(b) - width
@@ -292,7 +300,7 @@ def greater_equal(x, y):
 @triton.jit
 def isfinite(x):
     if x.dtype.is_floating():
-        return tl.abs(x) < INF
+        return tl.abs(x) < INFINITY
     else:
         return x == x
 
@@ -300,7 +308,7 @@ def isfinite(x):
 @triton.jit
 def isinf(x):
     if x.dtype.is_floating():
-        return tl.abs(x) == INF
+        return tl.abs(x) == INFINITY
     else:
         return x != x
 

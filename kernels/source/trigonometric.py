@@ -29,9 +29,7 @@ from nbx_array.kernels.source.reduce_by_half_pi import beyond_fast, half_pi, red
 def sin_tail(z):
     """(sin r - r) / r³ for z = r², |r| ≤ 0.8; a relative error of sin r of 2^-32.4 (float64: 2^-63.1)."""
     if z.dtype == tl.float32:
-        return polynomial(
-            z, (2.820315557983122e-06, -0.0001985206181416288, 0.008333377540111542, -0.1666666716337204)
-        )
+        return polynomial(z, (2.820315557983122e-06, -0.0001985206181416288, 0.008333377540111542, -0.1666666716337204))
     else:
         return polynomial(
             z,

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import get_device
 from nbx_array.backend.launcher import Launcher, get_launcher

@@ -25,7 +25,7 @@ def random(rng, dtype, shape):
     return (rng.standard_normal(shape) * 5).astype(dtype)
 
 
-# ---------------------------------------------------------------------------------------------- pointwise
+# -------------------------------- pointwise
 
 
 @pytest.mark.parametrize("dtype", REALS)
@@ -67,9 +67,9 @@ def test_division_is_exact_and_never_traps(rng, dtype):
     y[y == 0] = 3
     quotient, remainder = np.empty_like(x), np.empty_like(x)
     launch("k_divide", (20,), x, y, quotient, remainder, n, BLOCK=1024)
-    expected = [abs(int(a)) // abs(int(b)) * (1 if (a < 0) == (b < 0) else -1) for a, b in zip(x, y)]
+    expected = [abs(int(a)) // abs(int(b)) * (1 if (a < 0) == (b < 0) else -1) for a, b in zip(x, y, strict=True)]
     fits = [info.min <= value <= info.max for value in expected]
-    assert all(q == e for q, e, f in zip(quotient.tolist(), expected, fits) if f)
+    assert all(q == e for q, e, f in zip(quotient.tolist(), expected, fits, strict=True) if f)
     assert np.array_equal((quotient * y + remainder), x)
     one = np.array([5, info.min, 7], dtype)
     zero = np.array([0, -1 if info.min else 0, 0]).astype(dtype)
@@ -85,7 +85,7 @@ def test_shifts_beyond_the_width(rng, dtype):
     y = np.tile(amounts, 50)
     left, right = np.empty_like(x), np.empty_like(x)
     launch("k_shift", (1,), x, y, left, right, x.size, BLOCK=1024)
-    for a, amount, gl, gr in zip(x.tolist(), y.tolist(), left.tolist(), right.tolist()):
+    for a, amount, gl, gr in zip(x.tolist(), y.tolist(), left.tolist(), right.tolist(), strict=True):
         # narrow integers are shifted as they are: their width counts
         assert gr == (a >> amount if amount < bits else (-1 if a < 0 else 0)), (a, amount)
         expected = (a << amount) & (1 << bits) - 1 if amount < bits else 0
@@ -98,7 +98,7 @@ def test_high_product(rng, dtype):
     out = np.empty_like(x)
     launch("k_high_product", (2,), x, y, out, 1500, BLOCK=1024)
     bits = np.iinfo(dtype).bits
-    assert out.tolist() == [int(a) * int(b) >> bits for a, b in zip(x, y)]
+    assert out.tolist() == [int(a) * int(b) >> bits for a, b in zip(x, y, strict=True)]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -108,7 +108,7 @@ def test_extrema_of_special_values(dtype):
     low, high = np.empty_like(x), np.empty_like(x)
     for nan_wins in (True, False):
         launch("k_extremum", (1,), x, y, low, high, x.size, BLOCK=64, NAN=nan_wins)
-        for a, b, lo, hi in zip(x, y, low, high):
+        for a, b, lo, hi in zip(x, y, low, high, strict=True):
             if np.isnan(a) or np.isnan(b):
                 rest = np.nan if nan_wins or (np.isnan(a) and np.isnan(b)) else b if np.isnan(a) else a
                 assert np.array_equal([lo, hi], [rest, rest], equal_nan=True)
@@ -173,12 +173,15 @@ def test_conversion_to_integers_saturates(rng, source, target):
     x = np.array(values * 9, source)  # the same in the vectors' part and in what is left over
     out = np.empty(x.size, target)
     launch("k_cast", (1,), x, out, x.size, BLOCK=128)
-    expected = [0 if np.isnan(v) else min(max(int(v) if np.isfinite(v) else int(np.sign(v)) * 2**80, info.min), info.max)
-                for v in x.tolist()]  # fmt: skip
-    assert out.tolist() == expected
+
+    def saturated(value):
+        whole = int(value) if np.isfinite(value) else int(np.sign(value)) * 2**80
+        return min(max(whole, info.min), info.max)
+
+    assert out.tolist() == [0 if np.isnan(value) else saturated(value) for value in x.tolist()]
 
 
-# ---------------------------------------------------------------------------------------------- the same bits everywhere
+# -------------------------------- the same bits everywhere
 
 
 @pytest.mark.parametrize("kernel", ["k_polynomial", "k_exp"])
@@ -199,7 +202,7 @@ def test_products_are_not_fused_with_sums(rng):
     assert np.array_equal(out, x * x + x)
 
 
-# ---------------------------------------------------------------------------------------------- functions of the C library
+# -------------------------------- functions of the C library
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -217,7 +220,7 @@ def test_library_functions(rng, dtype):
     np.testing.assert_allclose(out32, np.exp(-((x.astype("f4") - 1.5) ** 2) / (2 * 0.7 * 0.7)), rtol=1e-5)
 
 
-# ---------------------------------------------------------------------------------------------- reductions and scans
+# -------------------------------- reductions and scans
 
 
 @pytest.mark.parametrize("block", [16, 64, 128, 1024])
@@ -317,7 +320,7 @@ def test_scans(rng):
         np.testing.assert_allclose(out, np.cumsum(x[::-1])[::-1], rtol=1e-4)
     a, b = rng.random(512).astype("f4"), rng.random(512).astype("f4")
     out, expected, state = np.zeros_like(a), [], np.float32(0)
-    for p, q in zip(a, b):
+    for p, q in zip(a, b, strict=True):
         state = state * p + q
         expected.append(state)
     launch("k_ascan", (1,), a, b, out, BLOCK=512)
@@ -341,7 +344,7 @@ def test_softmax_and_layer_norm(rng):
     np.testing.assert_allclose(out, expected, rtol=1e-3, atol=1e-4)
 
 
-# ---------------------------------------------------------------------------------------------- products
+# -------------------------------- products
 
 
 def test_matrix_product(rng):
@@ -385,7 +388,7 @@ def test_flash_attention(rng):
     np.testing.assert_allclose(out, p / p.sum(1, keepdims=True) @ v, rtol=1e-3, atol=1e-5)
 
 
-# ---------------------------------------------------------------------------------------------- moving elements
+# -------------------------------- moving elements
 
 
 def test_strided(rng):
@@ -456,7 +459,7 @@ def test_tensor_descriptor(rng):
     assert np.array_equal(out, x * 2)
 
 
-# ---------------------------------------------------------------------------------------------- atomics
+# -------------------------------- atomics
 
 
 def test_histograms(rng):
@@ -495,7 +498,7 @@ def test_lock():
     assert count[0] == 500 and lock[0] == 0
 
 
-# ---------------------------------------------------------------------------------------------- control flow
+# -------------------------------- control flow
 
 
 def test_loops_and_conditions(rng):

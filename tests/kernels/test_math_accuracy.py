@@ -30,7 +30,7 @@ ARITHMETIC = [0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 1e-45, 1e-310, 1e30, 1e300, 4096.0, 
 SPECIAL = [*ARITHMETIC, *(-x for x in ARITHMETIC), np.nan]
 # the standard's name, and NumPy's where it has none under that name
 NUMPY_UFUNCS = {name: getattr(np, name) for name in NAMES}
-TWO = {"hypot", "logaddexp", "pow", "atan2"}
+TWO = {"hypot", "logaddexp", "pow", "atan2", "div", "floor_divide", "remainder", "maximum"}
 
 
 def agree(got: np.ndarray, expected: np.ndarray, steps: int) -> np.ndarray:
@@ -73,6 +73,7 @@ MODULES = {
     "hyperbolic": "sinh cosh tanh asinh acosh atanh",
     "trigonometric": "sin cos tan asin acos atan atan2",
     "core_math": "sqrt hypot div",
+    "elementwise": "floor_divide remainder reciprocal floor ceil trunc round maximum sign",
 }
 
 KERNEL = """
@@ -103,7 +104,7 @@ def test_compiled_code_is_exact(module, target, tmp_path, monkeypatch):
     text = KERNEL.format(module=module)
     for k, name in enumerate(MODULES[module].split()):
         for width in (32, 64):
-            second = f", y{width}" if name in {"hypot", "logaddexp", "pow", "atan2", "div"} else ""
+            second = f", y{width}" if name in TWO else ""
             text += f"    tl.store(out{width} + {k} * 4096 + i, {module}.{name}(x{width}{second}))\n"
     types = {name: "*fp64" if "64" in name else "*fp32" for name in ("a32", "a64", "b32", "b64", "out32", "out64")}
     tree = ASTSource(_load(Source.generated(text, "kernel")), types | {"BLOCK": "constexpr"}, {"BLOCK": 128}, {})
