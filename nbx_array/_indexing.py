@@ -17,7 +17,7 @@ from nbx_array import _journal
 from nbx_array._expression import from_view, realize, write
 from nbx_array.kernels import indexing as kernels
 from nbx_array.memory import View, allocate
-from nbx_array.memory.view import basic_index, broadcast_shapes, collapse, contiguous_strides
+from nbx_array.memory.view import basic_index, broadcast_shapes, collapse, contiguous_strides, is_contiguous
 
 INT64 = np.dtype(np.int64)
 
@@ -242,6 +242,10 @@ def _coordinates(positions: Any, shape: Sequence[int]) -> tuple[Any, ...]:
 def _offsets(index: _Index) -> View:
     """The offsets of all arrays of an index together, over their common shape, contiguous."""
     view, shape = index.view, index.shape
+    if len(index.parts) == 1 and index.parts[0].exact and index.parts[0].axes:
+        axes = index.parts[0].axes
+        if is_contiguous([view.shape[i] for i in axes], [view.strides[i] for i in axes]):
+            return index.parts[0].array.view()  # a mask over packed elements: its positions are the offsets
     storage = allocate(8 * math.prod(shape), view.storage.device)
     out = View(storage, INT64, shape, contiguous_strides(shape), 0)
     if not out.size:
