@@ -1,7 +1,6 @@
 """The Python array API standard, every function a Triton kernel over our own device memory."""
 
 from math import e, inf, nan, pi
-from typing import Any
 
 from nbx_array._array import Array, asnumpy
 from nbx_array._controls import (
@@ -149,7 +148,7 @@ __array_api_version__ = "2025.12"
 newaxis = None
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "bfloat16":
         from nbx_array._data_types import bfloat16
 
