@@ -257,7 +257,11 @@ def _compile(
     from .cpu import codegen, lowering
 
     symbol = f"{source.name}_{key[:16]}"
-    artifact = codegen.emit_object(lowering.lower(text, symbol, native.host()[1], codegen.vector_bytes()))
+    try:
+        ir = lowering.lower(text, symbol, native.host()[1], codegen.vector_bytes())
+    except NotImplementedError as error:
+        raise NotImplementedError(f"{source.name}: {error}") from error
+    artifact = codegen.emit_object(ir)
     return CompiledKernel(source.name, symbol, "object", artifact, target, parameters, names)
 
 

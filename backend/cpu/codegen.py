@@ -6,6 +6,14 @@ import re
 
 from .. import native
 
+#: Functions of the C library that a user's kernel calls by ``tl.exp`` and the like.
+LIBRARY_FUNCTIONS = (
+    "exp", "exp2", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "erf", "tanh", "sinh", "cosh",
+    "asin", "acos", "atan", "cbrt", "pow", "atan2", "fmod",
+)  # fmt: skip
+#: Those that LLVM calls where the processor has no instruction.
+SOFTWARE_INSTRUCTIONS = ("fma", "floor", "ceil", "trunc", "round", "roundeven")
+
 
 def emit_object(ir: str, cpu: str | None = None, features: str | None = None) -> bytes:
     """Optimise and compile LLVM IR; for this machine's processor unless another is named."""
@@ -25,7 +33,7 @@ def emit_object(ir: str, cpu: str | None = None, features: str | None = None) ->
     tuning.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
-    if llvm.llvm_version_info[0] < 23 and module.triple.startswith("x86_64"):
+    if llvm.llvm_version_info[0] < 23 and "+avx512" in (host_features if features is None else features):
         module = llvm.parse_assembly(_without_masked_logic(str(module)))
     return machine.emit_object(module)
 
@@ -55,7 +63,8 @@ def _without_masked_logic(ir: str) -> str:
         floating = {"i32": "float", "i64": "double"}.get(element, element)
         vector, fence_type = f"<{count} x {element}>", f"<{count} x {floating}>"
         fence = f"@llvm.arithmetic.fence.v{count}f{32 if floating == 'float' else 64}"
-        lines, arms = [], []
+        lines: list[str] = []
+        arms: list[str] = []
         for arm in (first, second):
             if arm in logic:
                 name = f"%fence{len(declarations)}.{match.start()}.{len(arms)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import functools
 import os
 import platform
@@ -16,15 +15,10 @@ from typing import Any
 from .. import native
 from ..contract import CompiledKernel, Event, Properties, Target
 from ..launcher import launch_cell
+from .codegen import LIBRARY_FUNCTIONS, SOFTWARE_INSTRUCTIONS
 from .threads import pool
 
 ALIGNMENT = 64
-#: From this size on memory is asked for in huge pages, as NumPy does: with small ones a sum of two arrays of 40 MB was
-#: seen to take twice the time.
-LARGE = 4 << 20
-HUGE_PAGE = 2 << 20
-MADV_HUGEPAGE = 14
-
 # Fresh memory costs a page fault a page: 20 ms for 40 MB in pages of 4 KiB, 5 ms in huge ones.
 HUGE_PAGE = 2 << 20
 HUGE_FROM = 4 << 20
@@ -135,23 +129,20 @@ class CpuDriver:
 
 # ---------------------------------------------------------------------------------------------- launching
 
-#: Functions of the C library that kernels call for a user's tl.exp and the like, and for large temporaries.
-LIBRARY_FUNCTIONS = ("malloc", "free")
-LIBM = ("exp", "exp2", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "erf", "tanh", "sinh", "cosh",
-        "asin", "acos", "atan", "cbrt", "pow", "atan2", "fmod")  # fmt: skip
+#: Functions of the C library that kernels call beside those of mathematics: for large temporaries.
+MEMORY_FUNCTIONS = ("malloc", "free", "memcpy", "memset", "memmove")
 
 
 @functools.cache
 def _symbols() -> dict[str, int]:
-    if sys.platform == "win32":
-        c_library = maths = ctypes.cdll.msvcrt
-    else:
-        c_library = ctypes.CDLL(None)
-        maths = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
-    symbols = {name: native.function_address(getattr(c_library, name)) for name in LIBRARY_FUNCTIONS}
-    for name in LIBM:
+    maths = memory = _c_library()
+    if sys.platform.startswith("linux") and not hasattr(maths, "expf"):
+        maths = ctypes.CDLL("libm.so.6")
+    symbols = {name: native.function_address(getattr(memory, name)) for name in MEMORY_FUNCTIONS}
+    for name in (*LIBRARY_FUNCTIONS, *SOFTWARE_INSTRUCTIONS):
         for variant in (name, name + "f"):
-            symbols[variant] = native.function_address(getattr(maths, variant))
+            if hasattr(maths, variant):  # roundeven is younger than others
+                symbols[variant] = native.function_address(getattr(maths, variant))
     return symbols
 
 
@@ -308,13 +299,6 @@ else:
 
     def _aligned_free(address: int) -> None:
         _free()(address)
-
-    @functools.cache
-    def _madvise() -> Any:
-        if not sys.platform.startswith("linux"):
-            return None
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-        return prototype(("madvise", _c_library()))
 
     @functools.cache
     def _posix_memalign() -> Any:

@@ -179,8 +179,8 @@ class Elements(Scalars):
         if value in self.places:
             return self.load(element, self.address(element, self.places[value], flatten(indices)))
         if value in self.inductions:
-            start, distance = self.inductions[value]
-            return self.advance(value, self.at(start, indices), distance)
+            base, distance = self.inductions[value]
+            return self.advance(value, self.at(base, indices), distance)
         op = value.operation
         assert op is not None, value
         operands = op.operands

@@ -14,6 +14,7 @@ import re
 import struct
 
 from ..ttir.reader import Operation, Value
+from .codegen import LIBRARY_FUNCTIONS
 from .emission import FALSE, TRUE, Emitter, Operand, level_of, operand
 
 #: LLVM's type of an element in a register. In memory, i1 takes a byte.
@@ -40,11 +41,6 @@ FLOAT_PREDICATES = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
 ROUNDINGS = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "absf": "fabs", "trunc": "trunc", "round": "round",
              "roundeven": "roundeven", "precise_sqrt": "sqrt"}  # fmt: skip
 ZERO_FLOAT = "0x0000000000000000"
-#: Functions of the C library.
-LIBRARY = frozenset(
-    ("exp", "exp2", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "erf", "tanh", "sinh", "cosh",
-     "asin", "acos", "atan", "cbrt", "pow", "atan2", "fmod")
-)  # fmt: skip
 
 
 class NotSupported(NotImplementedError):
@@ -196,7 +192,7 @@ class Scalars(Emitter):
         function = op.string("symbol") if name == "extern_elementwise" else name
         if function.startswith("__nv_"):  # libdevice's names, which tl.math and tl.extra use
             function = function[5:].removesuffix("f") if element == "f32" else function[5:]
-        if function in LIBRARY:
+        if function in LIBRARY_FUNCTIONS:
             return self.library(function, element, *arguments)
         raise NotSupported(f"{op.name} {function if function != name else ''}is not supported on the CPU")
 
