@@ -20,7 +20,6 @@ from nbx_array.kernels.source.core_math import (
     pair_mul_float,
     power_of_two,
     quick_two_sum,
-    round_product,
     scale,
     two_prod,
     two_sum,
@@ -34,7 +33,7 @@ from nbx_array.kernels.source.pairs import (
     log_pair,
     pair_sum,
     product,
-    reduce_angle,
+    reduce_pair_angle,
     scale_far,
     sin_cos_and_cos_minus_one,
     sin_cos_of_reduced,
@@ -347,13 +346,8 @@ def pow(a, b, c, d):
     vh, vl = pair_mul_float(lh, ll, d)
     uh, ul = pair_add(uh, ul, vh, vl)
     uh, ul = finite_or(uh, ul, c * th + d * lh)
-    m, rh, rl = reduce_angle(uh)
-    n, r, low = reduce_angle(ul)
-    rh, rl = pair_add(rh, rl, r, low)
-    step, quarters = round_product(rh, 0.6366197723675814)
-    vh, vl = pair_mul_float(quarter + quarter, quarter_low + quarter_low, negate(step))
-    rh, rl = pair_add(rh, rl, vh, vl)
-    sh, sl, ch, cl = sin_cos_of_reduced(m + n + quarters + (eighths >> 1), rh, rl)
+    n, rh, rl = reduce_pair_angle(uh, ul)
+    sh, sl, ch, cl = sin_cos_of_reduced(n + (eighths >> 1), rh, rl)
 
     h, l, n = exp_pair(xh)
     l = tl.fma(h, tl.where(tl.abs(xh) < 2048.0, xl, 0.0), l)

@@ -19,6 +19,7 @@ from nbx_array.kernels.source.core_math import (
     polynomial,
     power_of_two,
     quick_two_sum,
+    round_product,
     scale,
     split,
     two_prod,
@@ -27,7 +28,7 @@ from nbx_array.kernels.source.core_math import (
 from nbx_array.kernels.source.elementwise import any_lane
 from nbx_array.kernels.source.exponential import reduce_by_ln2
 from nbx_array.kernels.source.hyperbolic import sinh_cosh_of_remainder
-from nbx_array.kernels.source.reduce_by_half_pi import beyond_fast, reduce_fast, reduce_huge
+from nbx_array.kernels.source.reduce_by_half_pi import beyond_fast, half_pi, reduce_fast, reduce_huge
 from nbx_array.kernels.source.trigonometric import sin_cos_pairs, turn
 
 
@@ -126,6 +127,21 @@ def reduce_angle(x):
         r = tl.where(huge, tl.where(a < INFINITY, huge_r, float("nan")), r)
         low = tl.where(huge, huge_low, low)
     return tl.where(x < 0.0, 0 - n, n), flip_sign(r, x), flip_sign(low, x)
+
+
+@triton.jit
+def reduce_pair_angle(high, low):
+    """`reduce_angle` of a pair; the low part counts while it is below 2^17 (float64: 2^40)."""
+    n, r, rest = reduce_angle(high)
+    a = tl.abs(low)
+    m, s, s_rest = reduce_fast(tl.where(beyond_fast(a), 0.0, a))
+    m = tl.where(low < 0.0, 0 - m, m)
+    r, rest = pair_add(r, rest, flip_sign(s, low), flip_sign(s_rest, low))
+    step, quarters = round_product(r, 0.6366197723675814)
+    quarter, quarter_low = half_pi(r)
+    s, s_rest = pair_mul_float(quarter, quarter_low, negate(step))
+    r, rest = pair_add(r, rest, s, s_rest)
+    return n + m + quarters, r, rest
 
 
 @triton.jit
