@@ -12,6 +12,7 @@ import ctypes
 import itertools
 import os
 import struct
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -401,13 +402,13 @@ class FakeCuda:
 
     def _cuModuleLoadData(self, out: int, image: int) -> None:
         self.context()
-        for artifact, known in self.artifacts.items():
-            if ctypes.string_at(image, len(artifact)) == artifact:
-                handle = next(self._handles)
-                self._objects[handle] = known
-                _put(out, ctypes.c_void_p, handle)
-                return
-        raise _Code(200)
+        # An image does not say how long it is; the bytes object that the driver passes, whose data it is, does.
+        data = ctypes.cast(image - (sys.getsizeof(b"") - 1), ctypes.py_object).value
+        if data not in self.artifacts:
+            raise _Code(200)
+        handle = next(self._handles)
+        self._objects[handle] = self.artifacts[data]
+        _put(out, ctypes.c_void_p, handle)
 
     def _cuModuleGetFunction(self, out: int, module: int, name: int) -> None:
         artifact = self._objects.get(module)
