@@ -120,7 +120,9 @@ def _key(
     aligned: bool,
     options: tuple[tuple[str, Any], ...],
 ) -> str:
-    parts = [source.name, source_digest(source), repr((signature, constants, tuple(target), aligned, sorted(options)))]
+    # A constant that is itself a @triton.jit function stands for its source and that of the functions it calls.
+    values = [(name, getattr(value, "cache_key", value)) for name, value in constants]
+    parts = [source.name, source_digest(source), repr((signature, values, tuple(target), aligned, sorted(options)))]
     parts.append(_own_digest(target.backend))
     if target.backend == "cpu":
         parts += [native.llvm_version(), *native.host()]

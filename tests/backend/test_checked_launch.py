@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -42,6 +44,12 @@ def maybe(x, o, n, BLOCK: tl.constexpr):
 def where(o, flag, big, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     tl.store(o + i, tl.where(flag, big, 0).to(tl.int64))
+
+
+@triton.jit
+def applied(o, f: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(o + i, f(i))
 
 
 @pytest.fixture(params=["cpu", "cuda:0"])
@@ -100,6 +108,26 @@ def test_a_value_does_not_recompile(bench):
     assert len(launcher._launchers) == made
     launch(where, 1, out, True, 1, BLOCK=4, num_warps=2)
     assert len(launcher._launchers) == made + 1
+
+
+PROGRAM = """
+import triton
+
+@triton.jit
+def f(v):
+    return v + {number}
+"""
+
+
+def test_a_function_as_a_constant_stands_for_its_source(bench, tmp_path):
+    for number in (1, 2):
+        (tmp_path / f"m{number}.py").write_text(PROGRAM.format(number=number))
+        spec = importlib.util.spec_from_file_location("m", tmp_path / f"m{number}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        out = bench.empty(4, np.int32)
+        launch(applied, 1, out, f=module.f, BLOCK=4)
+        np.testing.assert_array_equal(bench.get(out), np.arange(4) + number)
 
 
 def test_an_address_that_is_not_aligned(bench):
