@@ -2,6 +2,7 @@
 
 from math import e, inf, nan, pi
 
+from nbx_array import linalg
 from nbx_array._array import Array, asnumpy
 from nbx_array._controls import (
     counters,
@@ -142,6 +143,7 @@ from nbx_array._manipulation import (
 from nbx_array._searching import argmax, argmin, count_nonzero, nonzero, where
 from nbx_array._statistical import max, mean, min, prod, std, sum, var
 from nbx_array._utility import all, any
+from nbx_array.linalg import vecdot
 from nbx_array.memory import OutOfMemoryError
 
 __array_api_version__ = "2025.12"
