@@ -13,8 +13,11 @@ another thread that takes the GIL meanwhile keeps it for its whole switch interv
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable, Sequence
 from functools import cache
+from math import prod
+from typing import Any
 
 from . import native
 from .contract import CompiledKernel
@@ -65,6 +68,8 @@ WORDS = (
 
 def bind(kernel: CompiledKernel, **words: int) -> Callable[..., None]:
     """``run(*arguments, gx, gy, gz)`` of a kernel that is loaded on a device; `WORDS` names the words."""
+    if not native.HAVE_C_API:
+        return through_ctypes(kernel, **words)
     types = (*kernel.parameters, *native.GRID)
     code = _code(tuple("*" if p.startswith("*") else p for p in kernel.parameters))
     complainer = native.complainer(kernel.name, types, (*kernel.names, "gx", "gy", "gz"))
@@ -247,3 +252,87 @@ reporting:
   br label %failed
 """
     return native.fastcall("run", (*types, *native.GRID), body)
+
+
+# ---------------------------------------------------------------------------------------------- without CPython
+
+
+class _Configuration(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = (
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("count", ctypes.c_uint),
+    )
+
+
+_pointer = ctypes.c_void_p
+_TAKES = {
+    "launch_with_attributes": (_pointer, _pointer, _pointer, _pointer),
+    "get_context": (_pointer,),
+    "set_context": (_pointer,),
+    "allocate": (_pointer, ctypes.c_size_t, _pointer),
+    "free": (ctypes.c_uint64, _pointer),
+}
+
+
+def through_ctypes(kernel: CompiledKernel, **words: int) -> Callable[..., None]:
+    """The same function without Python's C interface: slower, and right."""
+    cells = Cells.from_address(words["cells"])
+    call = {name: ctypes.CFUNCTYPE(ctypes.c_int, *takes)(getattr(cells, name)) for name, takes in _TAKES.items()}
+    types, names = (*kernel.parameters, *native.GRID), (*kernel.names, "gx", "gy", "gz")
+    formats = [native.argument_type(kind).format for kind in kernel.parameters]
+    scratch = words["global_scratch"] + words["profile_scratch"]
+
+    def attempt(code: int) -> None:
+        if code:
+            cells.report(words["number"], VENDOR_ERROR, code)
+
+    def run(*args: Any) -> None:
+        native.check_arguments(kernel.name, types, names, args)
+        *values, x, y, z = args
+        grid = (x * words["blocks"], y, z)
+        for axis, (size, limit) in enumerate(zip(grid, GRID_LIMITS, strict=True)):
+            if size > limit:
+                cells.report(words["number"], GRID_TOO_LARGE, axis)
+        if 0 in grid:
+            return
+        current = ctypes.c_void_p()
+        attempt(call["get_context"](ctypes.byref(current)))
+        ours = current.value == cells.context
+        if not ours:
+            attempt(call["set_context"](cells.context))
+        try:
+            launch(values, grid)
+        finally:
+            if not ours and current.value is not None:
+                call["set_context"](current.value)
+        ctypes.c_uint64.from_address(cells.launches).value += 1
+        cells.recent[cells.turn % RECENT] = words["number"]
+        cells.turn += 1
+
+    def launch(values: Sequence[Any], grid: tuple[int, int, int]) -> None:
+        stream = ctypes.c_uint64.from_address(cells.stream).value
+        base, offset = ctypes.c_uint64(), 0
+        if scratch:
+            programs = prod(grid)
+            offset = -(-words["global_scratch"] * programs // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
+            nbytes = offset + words["profile_scratch"] * programs
+            attempt(call["allocate"](ctypes.byref(base), nbytes, stream))
+        packed = [struct.pack(f, v) for f, v in zip(formats, values, strict=True)]
+        packed += [struct.pack("Q", base.value), struct.pack("Q", base.value + offset)]
+        slots = [ctypes.create_string_buffer(raw, len(raw)) for raw in packed]
+        pointers = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
+        configuration = _Configuration(
+            grid, (words["threads"], 1, 1), words["shared"], stream, words["attributes"], words["attribute_count"]
+        )
+        code = call["launch_with_attributes"](ctypes.byref(configuration), words["function"], pointers, None)
+        if scratch:
+            call["free"](base, stream)
+        attempt(code)
+
+    return run

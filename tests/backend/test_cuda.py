@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import pytest
 from fake_cuda import Artifact, FakeCuda, install
-from nbx_array.backend import verify
+from nbx_array.backend import native, verify
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import CompiledKernel, DeviceError, DriverUnavailable, Target, get_device
 from nbx_array.backend.cuda import CudaDriver, api
@@ -19,6 +19,12 @@ from nbx_array.backend.cuda.api import CudaApi
 from nbx_array.backend.launcher import get_launcher, launch_count, stream_cell
 
 CUBIN = b"\x7fELF imaginary"
+
+
+@pytest.fixture(params=["native", "ctypes"])
+def interface(request, monkeypatch):
+    """With the C interface of Python, and without it."""
+    monkeypatch.setattr(native, "HAVE_C_API", request.param == "native")
 
 
 @pytest.fixture
@@ -55,7 +61,7 @@ FORMATS = "QbhiqBHIQfd?"
         (1, 0, 0, 0, 0, 0, 0, 0, 0, 1e300, float("-inf"), 0),
     ],
 )
-def test_arguments_are_packed_byte_by_byte(fake, driver, values):
+def test_arguments_are_packed_byte_by_byte(interface, fake, driver, values):
     fake.artifacts[CUBIN] = Artifact("kernel_symbol", len(ALL_TYPES))
     run, spread = driver.bind(kernel(ALL_TYPES, shared=1234, num_warps=8), 0)
     assert run(*values, 5, 3, 2) is None
@@ -70,7 +76,7 @@ def test_arguments_are_packed_byte_by_byte(fake, driver, values):
         assert launch.arguments[-2:] == [bytes(8)] * 2  # the two scratch pointers
 
 
-def test_a_kernel_without_arguments(fake, driver):
+def test_a_kernel_without_arguments(interface, fake, driver):
     fake.artifacts[CUBIN] = Artifact("kernel_symbol", 0)
     run, _ = driver.bind(kernel(()), 0)
     run(1, 1, 1)
@@ -104,7 +110,7 @@ def test_many_arguments(fake, driver):
         ((1, 2, 1.0, 1, 2**31, 1, 1), OverflowError, "gx"),
     ],
 )
-def test_wrong_calls_raise_and_launch_nothing(fake, driver, values, error, text):
+def test_wrong_calls_raise_and_launch_nothing(interface, fake, driver, values, error, text):
     run, _ = driver.bind(kernel(), 0)
     before = launch_count("cuda")
     with pytest.raises(error, match=text):
@@ -116,7 +122,7 @@ def test_wrong_calls_raise_and_launch_nothing(fake, driver, values, error, text)
 
 
 @pytest.mark.parametrize("grid", [(0, 1, 1), (1, 0, 1), (1, 1, 0), (2**31 - 1, 0, 65535)])
-def test_an_empty_grid_launches_nothing(fake, driver, grid):
+def test_an_empty_grid_launches_nothing(interface, fake, driver, grid):
     run, _ = driver.bind(kernel(), 0)
     before = launch_count("cuda")
     assert run(1, 2, 3.0, True, *grid) is None
@@ -124,7 +130,7 @@ def test_an_empty_grid_launches_nothing(fake, driver, grid):
     assert launch_count("cuda") == before
 
 
-def test_launches_are_counted(driver):
+def test_launches_are_counted(interface, driver):
     run, spread = driver.bind(kernel(), 0)
     before = launch_count("cuda")
     for _ in range(3):
@@ -133,7 +139,7 @@ def test_launches_are_counted(driver):
     assert launch_count("cuda") == before + 6
 
 
-def test_the_device_s_stream_is_read_at_each_launch(fake, driver):
+def test_the_device_s_stream_is_read_at_each_launch(interface, fake, driver):
     run, _ = driver.bind(kernel(), 1)
     stream, cell = driver.create_stream(1), stream_cell(get_device("cuda:1"))
     run(1, 2, 3.0, True, 1, 1, 1)
@@ -148,7 +154,7 @@ def test_the_device_s_stream_is_read_at_each_launch(fake, driver):
 # ------------------------------------------------------------------------------------------------ contexts
 
 
-def test_the_context_of_another_device_is_put_back(fake, driver):
+def test_the_context_of_another_device_is_put_back(interface, fake, driver):
     run, _ = driver.bind(kernel(), 0)
     theirs = fake.context_of(1)
     fake.set_context(theirs)
@@ -158,7 +164,7 @@ def test_the_context_of_another_device_is_put_back(fake, driver):
     assert fake.context() == theirs
 
 
-def test_a_thread_without_a_context_gets_one(fake, driver):
+def test_a_thread_without_a_context_gets_one(interface, fake, driver):
     run, _ = driver.bind(kernel(), 0)
     raised = []
 
@@ -213,7 +219,7 @@ def test_what_the_device_lacks_is_refused(fields, attributes, text):
         CudaDriver(CudaApi(fake)).bind(kernel(**fields), 0)
 
 
-def test_clusters_and_cooperative_grids(fake, driver):
+def test_clusters_and_cooperative_grids(interface, fake, driver):
     run, _ = driver.bind(kernel(cluster_dims=(2, 1, 1), shared=64), 0)
     run(1, 2, 3.0, True, 5, 3, 2)
     launch = fake.launches[-1]
@@ -231,7 +237,7 @@ def test_clusters_and_cooperative_grids(fake, driver):
     }
 
 
-def test_scratch_memory_lives_as_long_as_the_launch(fake, driver):
+def test_scratch_memory_lives_as_long_as_the_launch(interface, fake, driver):
     run, _ = driver.bind(kernel(global_scratch_size=24, profile_scratch_size=8, cluster_dims=(2, 1, 1)), 0)
     taken = []
     fake.artifacts[CUBIN].run = lambda launch: taken.append(dict(fake.memory))
@@ -268,8 +274,9 @@ def test_errors_name_device_call_and_code(fake, driver):
         CudaDriver(CudaApi(fake)).memory(0)
 
 
-@pytest.mark.parametrize("name", ["cuCtxGetCurrent", "cuLaunchKernel"])
-def test_a_failing_launch_names_its_kernel(fake, driver, name):
+@pytest.mark.parametrize("name", ["cuCtxGetCurrent", "launch"])
+def test_a_failing_launch_names_its_kernel(interface, fake, driver, name):
+    name = {"launch": "cuLaunchKernel" if native.HAVE_C_API else "cuLaunchKernelEx"}.get(name, name)
     run, _ = driver.bind(kernel(), 0)
     before = launch_count("cuda")
     fake.fail[name] = 400
@@ -287,7 +294,7 @@ def test_running_out_of_memory_is_a_memory_error(fake, driver):
     assert driver.memory(0) == (1 << 28, 1 << 28)
 
 
-def test_a_fault_surfaces_at_the_next_wait_with_the_kernels_before_it(fake, driver):
+def test_a_fault_surfaces_at_the_next_wait_with_the_kernels_before_it(interface, fake, driver):
     names = [f"k{i}" for i in range(10)]
     for name in names:
         fake.artifacts[name.encode()] = Artifact(name, 0)
