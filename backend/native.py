@@ -243,7 +243,9 @@ def target_machine(cpu: str, features: str, level: int) -> Any:
 
 @functools.cache
 def _linker() -> Any:
-    linker = llvm().create_lljit_compiler(target_machine("", "", 1))
+    # JITLink lays all sections of an object side by side, within reach of the small code model's 32-bit offsets. The
+    # older linker asks for memory section by section, and aborts where a GPU's driver has taken the neighbourhood.
+    linker = llvm().create_lljit_compiler(target_machine("", "", 1), use_jit_link=True)
     _alive.append(linker)
     return linker
 
