@@ -15,6 +15,8 @@ from nbx_array.kernels.pointwise import BOOL, TABLE
 from nbx_array.kernels.signature import SAME, Sig
 from nbx_array.kernels.types import component, is_complex, type_row
 
+INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
+
 HEADER = "import triton\nimport triton.language as tl\n"
 
 Value = tuple[str, ...]
@@ -162,7 +164,10 @@ class _Emitter:
         row = TABLE[sig.op]
         compute = sig.compute
         assert compute is not None, sig
-        operands = [self.cast(kid, dtype, compute) for kid, dtype in zip(kids, dtypes, strict=True)]
+        if compute == INT64 and UINT64 in dtypes:
+            operands = self.ordered(kids, dtypes)
+        else:
+            operands = [self.cast(kid, dtype, compute) for kid, dtype in zip(kids, dtypes, strict=True)]
         function = row.function(compute)
         arithmetic = type_row(compute)
         widened = arithmetic.compute != arithmetic.value and not row.native16
@@ -175,6 +180,14 @@ class _Emitter:
         if widened and sig.dtype == compute:
             result = self.convert(result, np.dtype(np.float32), compute)
         return (result,)
+
+
+    def ordered(self, kids: list[Value], dtypes: list[np.dtype]) -> list[Value]:
+        """A uint64 and a signed integer as two int64 of the same order."""
+        unsigned = dtypes.index(UINT64)
+        (signed,) = self.cast(kids[1 - unsigned], dtypes[1 - unsigned], INT64)
+        x, y = self.call_pair("elementwise.same_order", signed, kids[unsigned][0])
+        return [(y,), (x,)] if unsigned == 0 else [(x,), (y,)]
 
 
 _PARAMETER_DTYPES = {

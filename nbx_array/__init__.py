@@ -130,6 +130,7 @@ from nbx_array._inspection import __array_namespace_info__
 from nbx_array._linear_algebra import matmul
 from nbx_array._manipulation import (
     broadcast_arrays,
+    broadcast_shapes,
     broadcast_to,
     concat,
     expand_dims,

@@ -332,9 +332,7 @@ class Array(Expression):
             return self
         if stream is not None:
             raise ValueError(f"to_device: stream {stream!r} is not taken; the copy follows the array's own stream")
-        view = self.view()
-        if self.sig.general:
-            view = realize(copy(self)).view()
+        view = packed(self).view()
         storage = transfer.to_device(view, target)
         return from_view(Array, View(storage, view.dtype, view.shape, contiguous_strides(view.shape), 0))
 
@@ -351,6 +349,9 @@ class Array(Expression):
         from nbx_array import _dlpack
 
         view = self.view()
+        leaves = dl_device is not None and tuple(dl_device) != self.__dlpack_device__()
+        if self.sig.general and (copy or leaves) and self.sig.device.backend != "cpu":
+            view = packed(self).view()
         capsule = _dlpack.to_capsule(view, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
         if view.storage.shared:
             share(view.storage)
@@ -532,12 +533,11 @@ class Array(Expression):
         host = asnumpy(self)
         return host if dtype is None else host.astype(dtype, copy=False)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if any(isinstance(x, np.ndarray) for x in inputs):
-            raise TypeError(
-                f"{ufunc.__name__}: a numpy.ndarray does not mix with nbx_array arrays; use nbx_array.asarray"
-            )
-        return NotImplemented
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
+        """NumPy's universal functions are ours where no ndarray is among the arguments, which is a TypeError."""
+        from nbx_array._numpy_functions import universal
+
+        return universal(ufunc, method, inputs, out, **options)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (asnumpy(self), str(self.device))
@@ -573,8 +573,8 @@ def asnumpy(x: Array) -> np.ndarray:
     """A NumPy array with a copy of the elements. Waits for the device."""
     if x.sig.op != "leaf":
         realize(x)
-    if x.sig.general and x.sig.device.backend != "cpu":
-        x = realize(copy(x))
+    if x.sig.device.backend != "cpu":
+        x = packed(x)
     return transfer.to_host(x.view())
 
 
@@ -589,6 +589,11 @@ def share(storage: Any) -> None:
 def copy(x: Array) -> Array:
     """The deferred copy of an array."""
     return _deferred(copy_of(x.sig), x.shape, x.args, x.keep, x.geo if x.sig.general else None)
+
+
+def packed(x: Array) -> Array:
+    """The array, or a contiguous copy where it is none: transfers from a GPU take contiguous memory."""
+    return realize(copy(x)) if x.sig.general else x
 
 
 def cast(x: Array, dtype: np.dtype) -> Array:
@@ -613,11 +618,11 @@ def as_value(value: Any, shape: tuple[int, ...], dtype: np.dtype, device: Device
             if dtype.kind != "c" and isinstance(value, complex):
                 raise TypeError(f"{name}: {value!r} is complex and the array is {dtype}")
             return filled(shape, value, dtype, device, name)
-        host = np.asarray(value)
         if isinstance(value, np.ndarray):
             raise TypeError(
                 f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray"
             )
+        host = np.asarray(value) if isinstance(value, np.generic) else np.asarray(value, dtype)
         value = from_numpy(host, device)
     if value.sig.device is not device:
         raise ValueError(f"{name}: the value lies on {value.sig.device} and the array on {device}")
@@ -721,7 +726,7 @@ def power(base: Any, exponent: Any) -> Any:
     """`base ** exponent`. Exponents 0, 1, 2, -1 and 0.5 take cheaper functions with pow's answers."""
     if type(exponent) in (int, float) and isinstance(base, Array):
         kind = type_row(base.sig.dtype).kind
-        if type(exponent) is int and exponent < 0 and kind in "biu":
+        if type(exponent) is int and exponent < 0 and kind in "bi":
             raise ValueError(
                 f"pow: integers to the negative integer power {exponent} are not allowed; use a float exponent"
             )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbx_array._array import Array, cast, part, power, unary
+from nbx_array._array import Array, part, power, unary
 from nbx_array._operations import apply
 
 Operand = Array | bool | int | float | complex | np.generic
@@ -229,7 +229,7 @@ def clip(x: Array, /, min: Operand | None = None, max: Operand | None = None) ->
     """Elements of x limited to [min, max]; NaN where x or a bound is NaN.
 
     x: array of a real dtype. min, max: arrays or scalars, broadcast against x; None sets no bound.
-    Result: array of the broadcast shape, of x's dtype unless a bound is floating point and x is not.
+    Result: array of the broadcast shape, of the common dtype.
     Standard: element-wise functions, `clip`.
 
     >>> xp.clip(xp.asarray([-2, 0, 7]), 0, 5)
@@ -242,7 +242,7 @@ def clip(x: Array, /, min: Operand | None = None, max: Operand | None = None) ->
         result = apply(Array, "minimum", result, max)
     if result is x:
         return unary("positive", x)
-    return cast(result, x.dtype) if result.dtype.kind == x.dtype.kind else result
+    return result
 
 
 def conj(x: Array, /) -> Array:
@@ -418,7 +418,7 @@ def hypot(x1: Operand, x2: Operand, /) -> Array:
 
 
 def imag(x: Array, /) -> Array:
-    """Imaginary part of each element. Of an array in memory it is a view.
+    """Imaginary part of each element. Of an array in memory it is a view; of a real dtype it is 0, as NumPy has it.
 
     x: array of complex dtype.
     Result: array of x's shape, the dtype of the parts.
@@ -427,7 +427,7 @@ def imag(x: Array, /) -> Array:
     >>> xp.imag(xp.asarray([1.0 + 2.0j]))
     Array([2.], device='cpu')
     """
-    return part("imag", x)
+    return x.imag if isinstance(x, Array) and x.dtype.kind != "c" else part("imag", x)
 
 
 def isfinite(x: Array, /) -> Array:

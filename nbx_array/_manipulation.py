@@ -56,6 +56,20 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     return tuple(_broadcast(x, shape) for x in arrays)
 
 
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The common shape of shapes.
+
+    Raises ValueError where there is none. Standard: manipulation functions, `broadcast_shapes`.
+
+    >>> xp.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
+    try:
+        return geometry.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise ValueError(f"broadcast_shapes: {error}") from None
+
+
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """The arrays joined along an axis; flattened first if axis is None.
 
@@ -121,7 +135,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     return concat([expand_dims(x, axis=new) for x in parts], axis=new)
 
 
-def expand_dims(x: Array, /, *, axis: int | tuple[int, ...] = 0) -> Array:
+def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """A view with new axes of length 1 at the given places of the result.
 
     Raises IndexError (numpy's AxisError) for a place outside the result.

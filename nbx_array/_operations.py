@@ -91,6 +91,8 @@ def apply(cls: type[Any], name: str, *operands: object) -> Any:
     except np.exceptions.DTypePromotionError:
         raise TypeError(f"{name}: no common dtype of {', '.join(map(describe, ready))}") from None
     if row.rule == "compare":
+        if kind(compute) == "f" and not weak and all(kind(dtype) in "iu" for dtype in dtypes):
+            compute = np.dtype(np.int64)  # uint64 with a signed integer: exact, and not in their common float64
         constant = _compare_out_of_range(name, ready, compute)
         if constant is not None:
             return constant

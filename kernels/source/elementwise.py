@@ -298,6 +298,13 @@ def greater_equal(x, y):
 
 
 @triton.jit
+def same_order(x, y):
+    """An int64 and a uint64 as two int64 that compare as they do: what is beyond int64 is larger than any."""
+    z = y.to(tl.int64, bitcast=True)
+    return tl.where(z < 0, 0, x).to(tl.int64), tl.where(z < 0, 1, z).to(tl.int64)
+
+
+@triton.jit
 def isfinite(x):
     if x.dtype.is_floating():
         return tl.abs(x) < INFINITY
