@@ -137,7 +137,7 @@ class ControlFlow(Collectives):
             news[k] = self.further(arguments[k], self.inductions[arguments[k]][1], increment)
         self.overwrite([(arguments[k], place_k, last.operands[k]) for k, place_k in buffers.items()])
         following = self.emit(f"add {kind} {name}, {step}")
-        segment.add(f"br label %{head}")
+        segment.add(f"br label %{head}, !llvm.loop {self.loop_metadata(None, False)}")
         lines = [f"{name} = phi {kind} [ {start}, %{before} ], [ {following}, %{segment.end} ]"]
         order = sorted([*scalars, *inductions])
         for (phi, phi_kind, first), k in zip(phis, order, strict=True):
@@ -180,7 +180,7 @@ class ControlFlow(Collectives):
         new = dict(zip(before_block.arguments, last.operands, strict=True))
         first = dict(zip(before_block.arguments, op.operands, strict=True))
         self.overwrite([(argument, place, new[argument]) for argument, place in buffers.items()])
-        segment.add(f"br label %{head}")
+        segment.add(f"br label %{head}, !llvm.loop {self.loop_metadata(None, False)}")
         segment.fill(
             phis,
             [

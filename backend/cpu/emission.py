@@ -19,6 +19,9 @@ class Operand(str):
 
     #: The depth of the loop of the nest that the value changes in; -1 where it does not.
     level = -1
+    #: Whether it follows from loop counters alone, and whether some bits of one were cut off on the way.
+    counts = False
+    wraps = False
 
 
 def operand(text: str, level: int = -1) -> Operand:
@@ -69,6 +72,10 @@ class Emitter:
         self.buffers: list[tuple[Operand, int]] = []  # name and bytes
         #: The access group of the nest being built, where its elements are independent of each other.
         self.access_group: str | None = None
+        #: Whether LLVM may vectorise the nest being built. It must not where an address contains a few bits cut out of
+        #: a counter: of ``x[i & 7] ^ x[(i & 7) + 16 * (i >> 3)]`` LLVM 22 makes loads of neighbours, without the test
+        #: that ``i & 7`` does not start again.
+        self.vectorise = True
 
     # -- instructions
 
@@ -92,6 +99,11 @@ class Emitter:
         """An instruction without effects, as far out as its operands allow."""
         level = level_of(operands)
         result = operand(self.name(), level)
+        if not text.startswith(("icmp", "fcmp", "load", "phi", "call")):
+            result.counts = any(getattr(one, "counts", False) for one in operands)
+            result.wraps = any(getattr(one, "wraps", False) for one in operands) or (
+                result.counts and text.startswith(("and", "trunc", "urem", "srem"))
+            )
         self.segment_for(level).add(f"{result} = {text}")
         return result
 
@@ -151,13 +163,16 @@ class Emitter:
         self.metadata.append("distinct !{}")
         return f"!{len(self.metadata) - 1}"
 
-    def loop_metadata(self, access_group: str | None) -> str:
+    def loop_metadata(self, access_group: str | None, vectorise: bool = True) -> str:
         number = len(self.metadata)
         items = [f"!{number}"]
         self.metadata.append("")
+        properties = [] if vectorise else ['!"llvm.loop.vectorize.enable", i1 false']
         if access_group:
-            self.metadata.append(f'!{{!"llvm.loop.parallel_accesses", {access_group}}}')
-            items.append(f"!{number + 1}")
+            properties.append(f'!"llvm.loop.parallel_accesses", {access_group}')
+        for one in properties:
+            items.append(f"!{len(self.metadata)}")
+            self.metadata.append(f"!{{{one}}}")
         self.metadata[number] = f"distinct !{{{', '.join(items)}}}"
         return f"!{number}"
 
@@ -189,7 +204,7 @@ class Emitter:
         for value, (kind, first), last in zip(values, carried, new, strict=True):
             lines.append(f"{value} = phi {kind} [ {first}, %{before} ], [ {last}, %{end} ]")
         segment.fill(phis, lines)
-        segment.add(f"br i1 {more}, label %{head}, label %{after}")
+        segment.add(f"br i1 {more}, label %{head}, label %{after}, !llvm.loop {self.loop_metadata(None, False)}")
         segment.begin(after)
         return [
             self.emit(f"phi {kind} [ {last}, %{end} ], [ {first}, %{before} ]")

@@ -62,6 +62,8 @@ class Lowering(ControlFlow):
                 *_PROGRAM_LOOP,
                 *(line for line in segment.lines if line.strip()),
                 *_NEXT_PROGRAM,
+                f"  br i1 %some_left, label %program, label %exit, !llvm.loop {self.loop_metadata(None, False)}",
+                "exit:",
                 *(["  call void @free(ptr %allocated)"] if scratch else []),
                 "  ret i32 0",
                 *(["no_memory:", "  ret i32 1"] if scratch else []),
@@ -213,6 +215,4 @@ next:
   %next_y = select i1 %end_y, i32 0, i32 %more_y
   %carry_z = zext i1 %end_y to i32
   %next_z = add i32 %pid_z, %carry_z
-  %some_left = icmp slt i64 %next_pid, %hi
-  br i1 %some_left, label %program, label %exit
-exit:""".splitlines()
+  %some_left = icmp slt i64 %next_pid, %hi""".splitlines()

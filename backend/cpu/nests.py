@@ -119,6 +119,7 @@ class Nests(Elements):
             for size in sizes:
                 total *= size
             counter = operand(self.name(), depth)
+            counter.counts = True
             counters.append(counter)
             for axis, index in zip(axes, unflatten(self.counter(counter, total), sizes), strict=True):
                 indices[axis] = index
@@ -148,13 +149,15 @@ class Nests(Elements):
     ) -> None:
         """Loops inside each other over the ranges. The body is written first, into a segment for each depth."""
         outer = self.segments
-        saved = self.known, self.decided, self.access_group
+        saved = self.known, self.decided, self.access_group, self.vectorise
         self.segments = [Segment(self.label()) for _ in range(len(counters) + 1)]
         self.known, self.decided = {}, {**self.decided, **decided}
         self.access_group = self.new_access_group() if parallel else None
+        self.vectorise = True
         body()
         group, segments, self.segments = self.access_group, self.segments, outer
-        self.known, self.decided, self.access_group = saved
+        vectorise = self.vectorise
+        self.known, self.decided, self.access_group, self.vectorise = saved
 
         here = self.here
         here.add(f"br label %{segments[0].label}")
@@ -179,7 +182,7 @@ class Nests(Elements):
             following, more = self.name(), self.name()
             here.fill(phi, [f"{counters[depth]} = phi i32 [ {start}, %{before} ], [ {following}, %{end} ]"])
             innermost = depth == len(counters) - 1
-            metadata = self.loop_metadata(group if innermost else None)
+            metadata = self.loop_metadata(group if innermost else None, vectorise)
             here.add(f"{following} = add nuw nsw i32 {counters[depth]}, 1")
             here.add(f"{more} = icmp slt i32 {following}, {stop}")
             here.add(f"br i1 {more}, label %{head}, label %{after}, !llvm.loop {metadata}")
