@@ -94,8 +94,9 @@ class Program:
 
     def expensive(self):
         a = self.tile()
+        first = f"remainder(divide({a} * np.int32(7) + np.int32(3), 5), 11)"
         self.add(self.shape, f"(({a} * 7 + 3) // 5 % 11 + {a} % 13) // 3",
-                 f"divide(remainder(divide({a} * np.int32(7) + np.int32(3), 5), 11) + remainder({a}, 13), 3)")  # fmt: skip
+                 f"divide({first} + remainder({a}, 13), 3)")  # fmt: skip
 
     def reduction(self):
         a, name, axis = self.tile(), self.random.choice(["sum", "max"]), self.random.choice([0, 1, None])
@@ -171,12 +172,13 @@ import triton.language as tl
 
 @triton.jit
 def k(x, o, N: tl.constexpr):
-    i = tl.arange(0, N)
+    i = tl.arange(0, N)[None, :]
+    j = tl.arange(0, N)[:, None]
     low = i & 7
-    tl.store(o + i, tl.load(x + low) ^ tl.load(x + (low + 16 * (i >> 3))))
+    tl.store(o + (j * N + i), tl.load(x + (low + 16 * (i >> 3) + 32 * j)) ^ tl.load(x + (low + 16 * j)))
 """
-    x, i = np.arange(1024, dtype="i4") * 7919 % 5000, np.arange(64)
-    out = np.zeros(64, "i4")
-    launcher, values = prepare("k", (x, out), {"N": 64}, text=text)
+    x, i, j = np.arange(1024, dtype="i4") * 7919 % 5000, np.arange(16)[None, :], np.arange(16)[:, None]
+    out = np.zeros((16, 16), "i4")
+    launcher, values = prepare("k", (x, out), {"N": 16}, text=text)
     launcher.run(*values, 1, 1, 1)
-    assert np.array_equal(out, x[i & 7] ^ x[(i & 7) + 16 * (i >> 3)])
+    assert np.array_equal(out, x[(i & 7) + 16 * (i >> 3) + 32 * j] ^ x[(i & 7) + 16 * j])
