@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
-import tempfile
+import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,7 +60,8 @@ def store(key: str, version: str, header: dict[str, Any], artifact: bytes) -> No
     folder = directory()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".new-", dir=folder)  # mode 0600
+        temporary = folder / f".new-{os.getpid()}-{threading.get_ident()}-{next(_numbers)}"
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(MAGIC + hashlib.sha256(payload).hexdigest().encode() + b"\n")
@@ -102,6 +104,7 @@ def _modified(path: Path) -> float:
         return 0.0
 
 
+_numbers = itertools.count()
 _stores = 0
 
 

@@ -13,7 +13,7 @@ import linecache
 import re
 import threading
 import types
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -174,21 +174,21 @@ def source_digest(source: Source) -> str:
 
 # Finding imports with the ast module takes 10 ms for a large module, which would be paid at every first launch.
 # A test compares the two on all of our modules.
-_IMPORT_FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
-_IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n]+)", re.MULTILINE)
+_IMPORT_FROM = r"(?m)^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
+_IMPORT = r"(?m)^[ \t]*import[ \t]+([^\n]+)"
 
 
 def imported_modules(text: str, package: str) -> set[str]:
     """The modules of SOURCE_PACKAGE that a text names in import statements, perhaps more."""
     found = set()
-    for base, names in _IMPORT_FROM.findall(text):
+    for base, names in re.findall(_IMPORT_FROM, text):
         if base.startswith("."):  # relative to the package that holds the module
             stem = base.lstrip(".")
             parent = package.split(".")[: -(len(base) - len(stem))] if package else []
             base = ".".join([*parent, stem] if stem else parent)
         found.add(base)
         found.update(f"{base}.{name}" for name in re.findall(r"\w+", names))
-    for names in _IMPORT.findall(text):
+    for names in re.findall(_IMPORT, text):
         found.update(re.findall(r"[\w.]+", names))
     return {name for name in found if name.startswith(SOURCE_PACKAGE + ".")}
 
@@ -323,32 +323,19 @@ def _compile_for_gpu(
     )
 
 
-@dataclass(frozen=True)
 class _CpuOptions:
     """What Triton's front end asks of a target's options. Nearly all of it concerns GPUs."""
 
-    num_warps: int = 1
-    num_ctas: int = 1
-    num_stages: int = 1
-    warp_size: int = 1
-    cluster_dims: tuple[int, int, int] = (1, 1, 1)
-    supported_fp8_dtypes: tuple[str, ...] = ()
-    deprecated_fp8_dtypes: tuple[str, ...] = ()
-    deprecated_fp8_dot_operand_dtypes: tuple[str, ...] = ()
-    default_dot_input_precision: str = "ieee"
-    allowed_dot_input_precisions: tuple[str, ...] = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
-    max_num_imprecise_acc_default: int = 0
-    extern_libs: None = None
-    debug: bool = False
-    backend_name: str = "cpu"
-    sanitize_overflow: bool = False
-    arch: str = "host"
-    enable_fp_fusion: bool = False
-    instrumentation_mode: str = ""
-    ir_override: None = None
-    enable_iisan: bool = False
-    launch_cooperative_grid: bool = False
-    fpsan_homomorphic_casts: bool = False
+    num_warps = num_ctas = num_stages = warp_size = 1
+    cluster_dims = (1, 1, 1)
+    supported_fp8_dtypes = deprecated_fp8_dtypes = deprecated_fp8_dot_operand_dtypes = ()
+    default_dot_input_precision = "ieee"
+    allowed_dot_input_precisions = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
+    max_num_imprecise_acc_default = 0
+    extern_libs = ir_override = None
+    backend_name, arch, instrumentation_mode = "cpu", "host", ""
+    debug = sanitize_overflow = enable_fp_fusion = enable_iisan = False
+    launch_cooperative_grid = fpsan_homomorphic_casts = False
 
 
 def _ttir(tree: Any) -> str:

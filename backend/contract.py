@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
-@dataclass(frozen=True)
 class Device:
-    """A device, as users name it: ``cpu``, ``cuda:0``. Made by :func:`get_device`, one object a device."""
+    """A device, as users name it: ``cpu``, ``cuda:0``. Made by :func:`get_device`: one object a device, so that
+    comparing and hashing is by identity."""
 
-    backend: str
-    index: int = 0
+    __slots__ = ("backend", "index")
+
+    def __init__(self, backend: str, index: int = 0) -> None:
+        self.backend = backend
+        self.index = index
 
     def __str__(self) -> str:
         return self.backend if self.backend == "cpu" else f"{self.backend}:{self.index}"
@@ -66,7 +69,8 @@ def get_device(device: str | Device) -> Device:
         raise ValueError(f"unknown backend {backend!r} in device {device!r}; known: {', '.join(DRIVER_MODULES)}")
     if backend == "cpu" and index:
         raise ValueError(f"there is one device 'cpu', not {device!r}")
-    return _devices.setdefault((backend, index), Device(backend, index))
+    found = _devices.get((backend, index))
+    return found or _devices.setdefault((backend, index), Device(backend, index))
 
 
 def get_driver(backend: str) -> Driver:
