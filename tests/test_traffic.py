@@ -69,9 +69,31 @@ OPERATIONS = {
 DATA_DEPENDENT = {"nonzero"}
 # Not functions of arrays.
 OTHERS = {
-    *("Array", "OutOfMemoryError", "asnumpy", "can_cast", "counters", "device", "empty_cache", "explain", "finfo"),
-    *("iinfo", "isdtype", "launch", "memory_info", "memory_limit", "realize", "result_type", "set_device", "stream"),
-    *("synchronize", "warmup"),
+    *(
+        "Array",
+        "OutOfMemoryError",
+        "asnumpy",
+        "broadcast_shapes",
+        "can_cast",
+        "counters",
+        "device",
+        "empty_cache",
+        "explain",
+        "finfo",
+    ),
+    *(
+        "iinfo",
+        "isdtype",
+        "launch",
+        "memory_info",
+        "memory_limit",
+        "realize",
+        "result_type",
+        "set_device",
+        "stream",
+        "synchronize",
+        "warmup",
+    ),
 }
 
 
