@@ -8,6 +8,7 @@ from __future__ import annotations
 import cmath
 import itertools
 import math
+import re
 
 import accuracy_complex
 import numpy as np
@@ -456,3 +457,50 @@ def test_imaginary_axis(call):
         assert (call(function, z).real == 0).all()
     for function in ("cos", "cosh"):
         assert (call(function, z).imag == 0).all()
+
+
+# ----------------------------------------------------------------------------------------------- compiled code
+
+# The others consist of the same parts.
+CALLS = ["complex.multiply(x, y, u, v)", "complex.divide(x, y, u, v)", "complex_functions.pow(x, y, u, v)"]
+CALLS += [f"complex.{name}(x, y)" for name in ("sign", "sqrt")]
+CALLS += [f"complex_functions.{name}(x, y)" for name in ("exp", "expm1", "tanh", "log1p", "acos", "atanh")]
+KERNEL = """
+import triton
+import triton.language as tl
+from nbx_array.kernels.source import complex, complex_functions
+
+@triton.jit
+def kernel(a32, a64, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [("cuda", 90, 32), ("hip", "gfx942", 64)], ids=str)
+def test_compiled_code_is_exact(target, tmp_path, monkeypatch):
+    """No approximate division or root, nothing that flushes subnormals, no vendor's library."""
+    triton = pytest.importorskip("triton")
+    from nbx_array.backend.compiler import Source, _load
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    text = KERNEL
+    for width in (32, 64):
+        for k, name in enumerate("xyuv"):
+            text += f"    {name} = tl.load(a{width} + {k} * 4096 + i)\n"
+        for k, function in enumerate(CALLS):
+            text += f"    p, q = {function}\n"
+            text += f"    tl.store(a{width} + {2 * k + 4} * 4096 + i, p)\n"
+            text += f"    tl.store(a{width} + {2 * k + 5} * 4096 + i, q)\n"
+    types = {"a32": "*fp32", "a64": "*fp64", "BLOCK": "constexpr"}
+    tree = ASTSource(_load(Source.generated(text, "kernel")), types, {"BLOCK": 32 if target[0] == "cuda" else 64}, {})
+    made = triton.compile(
+        tree,
+        target=GPUTarget(*target),
+        options={"enable_fp_fusion": False, "enable_reflect_ftz": False, "num_warps": 1},
+    )
+    code = made.asm["ptx" if target[0] == "cuda" else "amdgcn"]
+    found = re.findall(r".*(?:\.approx|\.ftz|div\.full|call\.uni|v_exp_f|v_log_f|v_sin_f|s_swappc).*", code)
+    assert not found, found[:5]
