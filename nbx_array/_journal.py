@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 GREEDY_BYTES, GREEDY_RATIO = 1 << 20, 16
 """A pending expression that holds more than so many bytes, and so many times its own, is realised at the next sweep."""
 
+
+def _unused() -> int:
+    """What `getrefcount` says, in such a loop as `sweep`'s, of what only the list refers to. Interpreters differ."""
+    count = 0
+    for item in [object()]:
+        count = getrefcount(item)
+    return count
+
+
+UNUSED = _unused()
+
 notes: list[Expression] = []
 _waiting: list[ref[Expression]] = []  # survivors of sweeps, pruned when they have doubled
 _prune_at = 1024
@@ -39,8 +50,7 @@ def sweep() -> list[Expression]:
         batch = notes[:]
         del notes[: len(batch)]
         for expression in batch:
-            # references: the batch, the loop's variable, the argument
-            if getrefcount(expression) == 3 or expression.sig.op == "leaf":
+            if getrefcount(expression) == UNUSED or expression.sig.op == "leaf":
                 continue
             note = ref(expression)
             held = 0
