@@ -147,8 +147,8 @@ def _tile(sizes: list[int], strides: list[list[int]], limits: Rule) -> tuple[int
 @lru_cache(maxsize=4096)
 def plan(sig: Sig, shape: tuple[int, ...], geo: tuple[Strides, ...], out: Strides, out_aligned: bool) -> Plan:
     """How to evaluate an expression whose array operands have the given strides into an output of strides `out`."""
-    sizes, strides = collapse(shape, *geo, out)
-    sizes, operands = (list(sizes), [list(s) for s in strides]) if sizes else ([1], [[0] for _ in strides])
+    collapsed, strides = collapse(shape, *geo, out)
+    sizes, operands = (list(collapsed), [list(s) for s in strides]) if collapsed else ([1], [[0] for _ in strides])
     limits = rule(sig.device)
     row, rows, columns = _tile(sizes, operands, limits)
     outer = [d for d in range(len(sizes) - 1) if d != row]

@@ -99,13 +99,13 @@ def offsets_launcher(dtype: np.dtype, first: bool, device: Device) -> Launcher:
 
 
 class Places(NamedTuple):
-    """Elements source[p * outer + where[b] + q * inner] for p < before, b < count, q < after."""
+    """Elements source[p * outer + where[b] + q * inner] for p < before, b < picked, q < after."""
 
     address: int
     dtype: np.dtype
     where: View
     before: int
-    count: int
+    picked: int
     after: int
     outer: int
     inner: int
@@ -124,9 +124,9 @@ def _launch(
     columns = min(1 << max(places.after - 1, 0).bit_length(), limits.tile)
     rows = max(limits.tile // columns, 1)
     constants = {"MANY": places.before > 1, "WORDS": words, "ROWS": rows, "COLUMNS": columns}
-    total = places.before * places.count
+    total = places.before * places.picked
     grid = -(-total // rows) * -(-places.after // columns)
-    numbers = (total, places.count, places.after, places.outer, places.inner)
+    numbers = (total, places.picked, places.after, places.outer, places.inner)
     launcher = _launcher(name, signature, constants, device)
     if name == "scatter" and device.backend == "cpu":  # in order, so that the last of equal indices wins, as in NumPy
         launcher.run(args[0], args[1], args[2], *numbers, *args[3:], grid, 1, 1)

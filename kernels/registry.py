@@ -21,7 +21,9 @@ from nbx_array.memory import View, wrap
 
 Launches = Iterator[Callable[[], object]]
 
-INTEGERS = tuple(np.dtype(name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
+INTEGERS: tuple[np.dtype, ...] = tuple(
+    np.dtype(name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+)
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 COMPLEX = (np.dtype(np.complex64), np.dtype(np.complex128))
 DTYPES = (np.dtype(np.bool_), *INTEGERS, *FLOATS, *COMPLEX)

@@ -9,9 +9,11 @@ expression, pointers and scalars, lies flat beside it in the order of the signat
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from nbx_array.backend.contract import Device, get_device
+from nbx_array.backend.launcher import Launcher
 from nbx_array.kernels.rules import rule
 from nbx_array.memory import Storage, allocator
 
@@ -57,6 +59,13 @@ class Sig:
     device: Device
     leaf: Sig
     inner: Sig | None
+    aligned: bool
+    inside: bool
+    nodes: int
+    leaves: int
+    scalars: int
+    flat: Launcher | None
+    launchers: dict[object, Any]  # a Launcher, or what a module of kernels keeps beside one
     allocate: Callable[[int], Storage]
 
     def __init__(
@@ -89,7 +98,7 @@ class Sig:
         self.reflected: dict[str, dict[object, Sig]] = {}
         self.successors: dict[object, Sig] = {}
         self.flat = None
-        self.launchers: dict[object, object] = {}
+        self.launchers = {}
         self.seen = 0
         self.block = rule(device).block
         self.runs = 0

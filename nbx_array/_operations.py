@@ -190,6 +190,7 @@ def _remember(op: str, sig: Sig, operands: list[Any], same: bool) -> None:
     if op not in TABLE or len(operands) > 2:
         return
     first, second = operands[0], operands[-1]
+    key: object
     if len(operands) == 1:
         first.sig.unary[op] = sig
         return

@@ -20,7 +20,7 @@ settings.load_profile("nbx")
 def pytest_addoption(parser):
     parser.addoption(
         "--device",
-        help="the device the tests run on: cpu, cuda:0, or fake for a cuda:0 made of host memory (default: the default device)",
+        help="where the tests run: cpu, cuda:0, or fake for a cuda:0 of host memory (default: the default device)",
     )
 
 

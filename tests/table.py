@@ -224,7 +224,7 @@ def assert_near(got: np.ndarray, wanted: np.ndarray, steps: float, slack: Any = 
 
 
 def assert_near_complex(got: np.ndarray, wanted: np.ndarray, steps: float) -> None:
-    """Complex results whose error is within `steps` epsilons of the result's modulus; of an infinite one the infinite parts."""
+    """Complex results whose error is within `steps` epsilons of the modulus; of an infinite one the infinite parts."""
     assert got.dtype == wanted.dtype
     assert got.shape == wanted.shape
     info = np.finfo(got.dtype)
