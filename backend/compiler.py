@@ -349,6 +349,8 @@ def _ttir(tree: Any) -> str:
     module = tree.make_ir(GPUTarget("cpu", "host", 1), _CpuOptions(), functions, {}, context)
     manager = ir.pass_manager(context)
     passes.common.add_inliner(manager)
+    if hasattr(passes.ttir, "add_rewrite_tensor_pointer"):  # block pointers, which Triton 3.9 no longer has
+        passes.ttir.add_rewrite_tensor_pointer(manager)
     passes.ttir.add_rewrite_tensor_descriptor_to_pointer(manager)
     passes.common.add_canonicalizer(manager)
     passes.ttir.add_combine(manager)

@@ -152,6 +152,8 @@ class Lowering(ControlFlow):
                 self.here.add("br label %next")
             case name if name in IGNORED:
                 pass
+            case "tt.call":
+                raise NotSupported("a call of a function marked noinline is not supported on the CPU")
             case name:
                 raise NotSupported(f"{name} is not supported on the CPU")
 
