@@ -8,8 +8,9 @@ import time
 
 import numpy as np
 import pytest
-from nbx_array import _journal
 from table import DTYPES, ROWS, assert_same_bits, kind, takes
+
+from nbx_array import _journal
 
 DEFERS = os.environ.get("NBX_FUSE", "1") != "0"
 deferred = pytest.mark.skipif(not DEFERS, reason="NBX_FUSE=0: nothing is deferred")
