@@ -14,7 +14,7 @@ import numpy as np
 from nbx_array.backend.ahead import absent_device, kernels_of
 from nbx_array.backend.contract import Device, Target
 from nbx_array.backend.recording import Spec
-from nbx_array.kernels import creation, fused, indexing, matmul, reduction, signature
+from nbx_array.kernels import creation, fft, fused, indexing, matmul, reduction, signature
 from nbx_array.kernels.pointwise import TABLE, Pointwise, UnsupportedDtype, resolve
 from nbx_array.kernels.types import default_float, is_complex, kind
 from nbx_array.memory import View, wrap
@@ -138,6 +138,21 @@ def reductions(device: Device) -> Launches:
                     )  # type: ignore[misc]
 
 
+def transforms(device: Device) -> Launches:
+    """Fourier transforms: a pass of every radix, first and later, and what comes before and after passes."""
+    first: list[tuple[str, dict[str, object]]] = [("multiply_by_chirp", {}), ("tangle", {})]  # may read any view
+    first += [("butterflies", {"R": radix, "FIRST": True}) for radix in fft.RADICES]
+    first += [("prepare", {"KIND": form}) for form in ("complex", "real", "half")]
+    later: list[tuple[str, dict[str, object]]] = [("conjugate_chirp", {}), ("convolve", {}), ("untangle", {})]
+    later += [("butterflies", {"R": radix, "FIRST": False}) for radix in fft.RADICES[1:]]
+    later += [("deliver", {"REAL": real}) for real in (True, False)]
+    for dtype in COMPLEX:
+        for aligned in (True, False):
+            for name, constants in (*first, *(later if aligned else ())):
+                arguments = (name, dtype, False, aligned, tuple(constants.items()), device)
+                yield lambda arguments=arguments: fft.launcher_of.__wrapped__(*arguments)  # type: ignore[misc]
+
+
 FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "pointwise": pointwise,
     "scalars": scalars,
@@ -148,6 +163,7 @@ FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "indexing": indexed,
     "matmul": products,
     "reductions": reductions,
+    "fft": transforms,
 }
 
 

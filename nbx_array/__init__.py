@@ -152,6 +152,11 @@ newaxis = None
 
 
 def __getattr__(name: str) -> object:
+    """What is loaded when first asked for."""
+    if name == "fft":
+        import nbx_array.fft
+
+        return nbx_array.fft
     if name == "bfloat16":
         from nbx_array._data_types import bfloat16
 

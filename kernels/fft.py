@@ -1,0 +1,271 @@
+"""Fourier transforms: Triton kernels on GPUs, NumPy on the same memory on the CPU unless NBX_HOST_ROUTINES=0.
+
+Arrays are packed and have three dimensions (outer, n, inner), of which the middle one is transformed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from nbx_array.backend.compiler import Source
+from nbx_array.backend.contract import Device
+from nbx_array.backend.launcher import Launcher, get_launcher
+from nbx_array.kernels.matmul import on_host
+from nbx_array.kernels.types import component, is_complex, type_row
+from nbx_array.memory import Storage, View, allocate, register_release_hook
+from nbx_array.memory.transfer import as_numpy, from_host
+
+MODULE = "nbx_array.kernels.source.fft"
+
+ODD_RADICES = (13, 11, 9, 7, 5, 3)
+"""Odd factors that a pass takes. A length with another prime factor goes by Bluestein's algorithm."""
+POWERS_OF_TWO = 4
+"""A pass takes up to this many factors of two."""
+RADICES = (1, *(2**k for k in range(1, POWERS_OF_TWO + 1)), *ODD_RADICES)
+"""All radices; 1 is that of a transform of one element."""
+
+
+class Kind(NamedTuple):
+    """What a transform reads and writes. The second half of a real row's transform follows from the first."""
+
+    real_input: bool = False  # real rows; only the first n // 2 + 1 elements of each transform are written
+    real_output: bool = False  # the reverse
+    inverse: bool = False  # the sign of the exponent is +
+
+
+def _hfft(x: np.ndarray[Any, Any], n: int, axis: int, norm: str, out: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """NumPy's own leaves `out` as it is."""
+    other = {"backward": "forward", "forward": "backward"}.get(norm, norm)
+    return np.fft.irfft(np.conj(x), n, axis, other, out)  # type: ignore[arg-type]
+
+
+ROUTINES: dict[Kind, Callable[..., object]] = {
+    Kind(): np.fft.fft,
+    Kind(inverse=True): np.fft.ifft,
+    Kind(real_input=True): np.fft.rfft,
+    Kind(real_input=True, inverse=True): np.fft.ihfft,
+    Kind(real_output=True): _hfft,
+    Kind(real_output=True, inverse=True): np.fft.irfft,
+}
+
+
+def transform(x: View, out: View, n: int, kind: Kind, norm: str) -> None:
+    """Transforms of length n along the middle axis of x, of which up to n elements are taken; zeros follow.
+
+    x has the precision of `out`. Where neither input nor output is real by kind, x may be. `norm` scales as in NumPy.
+    """
+    if out.size == 0:
+        return
+    if on_host(out.storage.device):
+        ROUTINES[kind](as_numpy(x), n, 1, norm, as_numpy(out))
+    else:
+        backward = {"backward": 1.0, "ortho": 0.5, "forward": 0.0}[norm]
+        calculate(x, out, n, kind, float(n) ** -(backward if kind.inverse else 1.0 - backward))
+
+
+def calculate(x: View, out: View, n: int, kind: Kind, scale: float) -> None:
+    """`transform` by Triton kernels, with any scale."""
+    outer, width, inner = x.shape
+    dtype = np.dtype(np.complex64 if component(out.dtype) == np.float32 else np.complex128)
+    rows = _Rows(outer, inner, dtype, out.storage.device)
+    sign = -1.0 if kind.inverse else 1.0
+    source, target = x.address, out.address
+    if n % 2 == 0 and inner == 1 and kind.real_input and width == n:
+        halves = rows.scratch(n // 2)
+        rows.transform(source, halves.ptr, n // 2, 1.0, 1.0)
+        rows.untangle(halves.ptr, target, n // 2, sign, scale / 2)
+    elif n % 2 == 0 and inner == 1 and kind.real_output:
+        halves = rows.scratch(n // 2)
+        rows.tangle(source, halves.ptr, n // 2, width, -sign)
+        rows.transform(halves.ptr, target, n // 2, -1.0, scale)
+    else:
+        given = n // 2 + 1 if kind.real_output else n
+        if width != n or kind.real_output or not is_complex(x.dtype):
+            made = rows.scratch(n)
+            form = "half" if kind.real_output else "complex" if is_complex(x.dtype) else "real"
+            rows.prepare(source, made.ptr, n, min(width, given), width, form)
+            source = made.ptr
+        if kind.real_input or kind.real_output:
+            whole = rows.scratch(n)
+            rows.transform(source, whole.ptr, n, sign, scale)
+            rows.deliver(whole.ptr, target, out.shape[1], n, kind.real_output)
+        else:
+            rows.transform(source, target, n, sign, scale)
+
+
+class _Rows(NamedTuple):
+    """Launches kernels over complex arrays of shape (outer, any, inner), which are given by their addresses."""
+
+    outer: int
+    inner: int
+    dtype: np.dtype[Any]
+    device: Device
+
+    def scratch(self, n: int) -> Storage:
+        return allocate(self.outer * n * self.inner * self.dtype.itemsize, self.device)
+
+    def transform(self, x: int, y: int, n: int, sign: float, scale: float) -> None:
+        """y = `scale` times the transform of length n of x, with the exponent's sign."""
+        radices = factors(n)
+        if radices:
+            self.passes(x, y, n, radices, sign, scale)
+        else:
+            self.convolution(x, y, n, sign, scale)
+
+    def passes(self, x: int, y: int, n: int, radices: tuple[int, ...], sign: float, scale: float) -> None:
+        """A transform by one pass for each factor of n. The last pass writes y, those before y and a spare in turn."""
+        table, bits = roots(n, self.dtype, self.device)
+        spare = self.scratch(n) if len(radices) > 1 else None
+        before = 1
+        for k, radix in enumerate(radices):
+            last = k == len(radices) - 1
+            target = y if spare is None or (len(radices) - k) % 2 else spare.ptr
+            distance = n // radix * self.inner
+            numbers = (self.outer * distance, distance, before * self.inner, self.inner, n // (before * radix), bits)
+            constants = (("R", radix), ("FIRST", k == 0))
+            self.launch("butterflies", n, (x, target, table.ptr), numbers, (sign, scale if last else 1.0), constants)
+            x, before = target, before * radix
+
+    def convolution(self, x: int, y: int, n: int, sign: float, scale: float) -> None:
+        """A transform by Bluestein's algorithm: times a chirp, convolved with its conjugate, times the chirp."""
+        length = 1 << (2 * n - 2).bit_length()
+        table, bits = roots(2 * n, self.dtype, self.device)
+        factors = filter_of(n, length, self.dtype, self.device)
+        one, other = self.scratch(length), self.scratch(length)
+        total = self.outer * length * self.inner
+
+        def turn(source: int, target: int, width: int, to: int, signs: tuple[float, float], scale: float) -> None:
+            numbers = (self.outer * to * self.inner, to, self.inner, width, n, bits)
+            self.launch("multiply_by_chirp", length, (source, target, table.ptr), numbers, (signs[0], scale, signs[1]))
+
+        turn(x, one.ptr, n, length, (sign, 1.0), 1.0)
+        self.transform(one.ptr, other.ptr, length, 1.0, 1.0)
+        self.launch("convolve", length, (other.ptr, factors.ptr), (total, length, self.inner), ())
+        self.transform(other.ptr, one.ptr, length, -1.0, 1.0)
+        turn(one.ptr, y, length, n, (1.0, sign), scale)
+
+    def prepare(self, x: int, y: int, n: int, given: int, width: int, form: str) -> None:
+        """Complex rows of n elements from the first `given` of rows of `width`, in the form that the kernel names."""
+        numbers = (self.outer * n * self.inner, n, self.inner, given, width)
+        self.launch("prepare", max(n, width), (x, y), numbers, (), (("KIND", form),))
+
+    def deliver(self, x: int, y: int, n: int, width: int, real: bool) -> None:
+        """The first n elements of rows of `width`, or their real parts."""
+        numbers = (self.outer * n * self.inner, n, self.inner, width)
+        self.launch("deliver", width, (x, y), numbers, (), (("REAL", real),))
+
+    def untangle(self, x: int, y: int, m: int, sign: float, scale: float) -> None:
+        """Half the transforms of real rows of 2m from those of their pairs, times 2 · `scale`."""
+        table, bits = roots(2 * m, self.dtype, self.device)
+        self.launch("untangle", m + 1, (x, y, table.ptr), (self.outer * (m + 1), m, bits), (sign, scale))
+
+    def tangle(self, x: int, y: int, m: int, width: int, sign: float) -> None:
+        """The reverse, without scale."""
+        table, bits = roots(2 * m, self.dtype, self.device)
+        numbers = (self.outer * m, m, min(width, m + 1), width, bits)
+        self.launch("tangle", max(m, width), (x, y, table.ptr), numbers, (sign,))
+
+    def launch(
+        self,
+        name: str,
+        longest: int,
+        addresses: tuple[int, ...],
+        integers: tuple[int, ...],
+        reals: tuple[float, ...],
+        constants: tuple[tuple[str, Any], ...] = (),
+    ) -> None:
+        """Launch a kernel whose arrays' rows have at most `longest` elements. The first integer counts its elements."""
+        wide = 2 * self.outer * longest * self.inner >= 2**31
+        aligned = not any(address % 16 for address in addresses)
+        launcher, block = launcher_of(name, self.dtype, wide, aligned, constants, self.device)
+        launcher.spread((*addresses, *integers, *reals), -(-integers[0] // block), 1, 1)
+
+
+ARGUMENTS = {
+    "butterflies": ("x y roots", "total distance before inner step bits", "sign scale"),
+    "prepare": ("x y", "total n inner given width", ""),
+    "deliver": ("x y", "total n inner width", ""),
+    "conjugate_chirp": ("y roots", "total n bits", "scale"),
+    "multiply_by_chirp": ("x y roots", "total length inner width n bits", "sign scale conjugate"),
+    "convolve": ("y factors", "total length inner", ""),
+    "untangle": ("x y roots", "total m bits", "sign scale"),
+    "tangle": ("x y roots", "total m given width bits", "sign"),
+}
+"""Each kernel's pointers, integers and real numbers."""
+
+
+@lru_cache(maxsize=1024)
+def launcher_of(
+    name: str, dtype: np.dtype[Any], wide: bool, aligned: bool, constants: tuple[tuple[str, Any], ...], device: Device
+) -> tuple[Launcher, int]:
+    """A kernel for arrays of a complex dtype, with 64-bit integers if `wide`; and the elements a program takes."""
+    row = type_row(dtype)
+    pointers, integers, reals = (words.split() for words in ARGUMENTS[name])
+    signature = dict.fromkeys(pointers, row.pointer) | dict.fromkeys(integers, "i64" if wide else "i32")
+    signature |= dict.fromkeys(reals, row.parameter)
+    gpu = device.backend != "cpu"
+    radix = dict(constants).get("R", 1)
+    block = max(128, 512 >> (radix.bit_length() - 1)) if gpu else 256  # a set of 16 elements fills a thread's registers
+    launcher = get_launcher(
+        Source.of(MODULE, name),
+        tuple(signature.items()),
+        (*constants, ("PAIRED", gpu), ("BLOCK", block)),
+        device,
+        aligned=aligned,
+        options=(("num_warps", 4 if gpu else 1),),
+    )
+    return launcher, block
+
+
+# --------------------------------------------------------------------------------------------------- factors and tables
+
+
+@lru_cache(maxsize=1024)
+def factors(n: int) -> tuple[int, ...]:
+    """The radices of the passes that make up a transform of length n; none where n has a large prime factor."""
+    twos = (n & -n).bit_length() - 1
+    odd = n >> twos
+    count = -(-twos // POWERS_OF_TWO)
+    radices = [1 << (twos + k) // count for k in reversed(range(count))]
+    for radix in ODD_RADICES:
+        while odd % radix == 0:
+            radices.append(radix)
+            odd //= radix
+    return tuple(radices or [1]) if odd == 1 else ()
+
+
+def exponentials(t: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
+    """exp(-2πi · t/n), from angles of at most π/4."""
+    quarter = (8 * t + n) // (2 * n)
+    angle = np.pi / 2 * ((4 * t - quarter * n) / n)
+    return np.exp(-1j * angle) * np.array([1, -1j, -1, 1j])[quarter % 4]
+
+
+@lru_cache(maxsize=128)
+def roots(n: int, dtype: np.dtype[Any], device: Device) -> tuple[Storage, int]:
+    """The table of powers of w = exp(-2πi/n) that kernels read, and its `bits`."""
+    bits = ((n - 1).bit_length() + 1) // 2
+    low = np.arange(1 << bits)
+    high = np.arange((n >> bits) + 1) << bits
+    return from_host(exponentials(np.concatenate([low, high]) % n, n).astype(dtype), device), bits
+
+
+@lru_cache(maxsize=8)
+def filter_of(n: int, length: int, dtype: np.dtype[Any], device: Device) -> Storage:
+    """The transform of the conjugate chirp that Bluestein's algorithm convolves with, over `length`."""
+    row = _Rows(1, 1, dtype, device)
+    table, bits = roots(2 * n, dtype, device)
+    chirp, result = row.scratch(length), row.scratch(length)
+    row.launch("conjugate_chirp", length, (chirp.ptr, table.ptr), (length, n, bits), (1 / length,))
+    row.transform(chirp.ptr, result.ptr, length, 1.0, 1.0)
+    return result
+
+
+@register_release_hook
+def _forget_tables(device: Device) -> None:
+    """Tables can be made again."""
+    roots.cache_clear()
+    filter_of.cache_clear()
