@@ -1,4 +1,4 @@
-"""Every example that the documentation shows: it runs, and prints what it says."""
+"""The documentation is true: its examples print what it says, and its links lead somewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 import nbx_array
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "CONTRIBUTING.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/NOTES.md"]
 COMMANDS = {"nbx_array.__main__", "nbx_array._demo", "nbx_array._doctor"}
 FINDER = doctest.DocTestFinder(exclude_empty=True)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -70,3 +70,14 @@ def test_page(page, text):
 def test_script(path):
     """A script exits with an error where what it shows is not so."""
     subprocess.run([sys.executable, path], check=True, timeout=300)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_and_paths(page):
+    """What a page links to, and what it names as a path of ours, is there."""
+    text = (ROOT / page).read_text()
+    links = set(re.findall(r"\]\((?!https?:)([^)#]+)\)", text))
+    paths = set(re.findall(r"\b((?:nbx_array|kernels|memory|backend|tests|benchmarks)/[\w/.-]+\w)", text))
+    missing = {link for link in links if not (ROOT / page).parent.joinpath(link).exists()}
+    missing |= {path for path in paths if not (ROOT / path).exists()}
+    assert not missing
