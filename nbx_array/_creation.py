@@ -292,6 +292,8 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
         for x in (int(start), int(start) + (n - 1) * int(step)):
             if not limits.min <= x <= limits.max:
                 raise OverflowError(f"arange: {x} is out of bounds for {chosen}")
+    if not integral:
+        step = (start + step) - start  # NumPy counts in steps of the second number less the first
     out = _new((n,), chosen, where)
     if n:
         creation.arithmetic(out.args[0], chosen, where, start, step, n)

@@ -1,0 +1,83 @@
+"""Matrix products against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from table import BFLOAT16, DTYPES, kind, random_values
+
+SHAPES = [
+    *(((3,), (3,)), ((3,), (3, 4)), ((2, 3), (3,)), ((1, 1), (1, 1)), ((2, 3), (3, 4)), ((65, 127), (127, 33))),
+    *(((0, 3), (3, 2)), ((2, 0), (0, 3)), ((2, 3), (3, 0)), ((0,), (0,)), ((4, 2, 3), (3, 5)), ((4, 2, 3), (3,))),
+    *(
+        ((4, 2, 3), (4, 3, 5)),
+        ((4, 1, 2, 3), (5, 3, 2)),
+        ((3,), (4, 3, 5)),
+        ((2, 1, 2, 0), (3, 0, 2)),
+        ((129, 1), (1, 129)),
+    ),
+]
+
+
+def agree(got, x, y):
+    """Exact in integers; else within what adding up in the dtype that sums have may lose."""
+    wide = {"f": np.float64, "c": np.complex128}.get(kind(x.dtype))
+    if wide is None:
+        np.testing.assert_array_equal(got, x @ y, strict=True)
+        return
+    wanted = x.astype(wide) @ y.astype(wide)
+    bound = abs(x).astype(np.float64) @ abs(y).astype(np.float64)
+    accumulator = np.float32 if got.dtype in (np.float16, BFLOAT16) else got.dtype
+    rounding = {np.dtype(np.float16): 2.0**-11, BFLOAT16: 2.0**-8}.get(got.dtype, 0.0)
+    assert got.shape == wanted.shape
+    error = abs(got.astype(wide) - wanted)
+    assert (error <= 4 * np.finfo(accumulator).eps * np.sqrt(x.shape[-1] + 1) * bound + rounding * abs(wanted)).all()
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_matmul(name, xp, rng):
+    dtype = DTYPES[name]
+
+    def draw(shape):
+        size = int(np.prod(shape))
+        if kind(dtype) in "fc":
+            return rng.normal(size=shape).astype(dtype)
+        return random_values(dtype, size, rng).reshape(shape)
+
+    for first, second in SHAPES:
+        x, y = draw(first), draw(second)
+        got = xp.asarray(x) @ xp.asarray(y)
+        assert got.dtype == dtype
+        agree(xp.asnumpy(got), x, y)
+    x, y = draw((33, 20)), draw((17, 40))
+    a, b = xp.asarray(x).T[:, ::-2], xp.asarray(y)[:, ::-2].T[:17]
+    agree(xp.asnumpy(xp.matmul(a, b)), x.T[:, ::-2], y[:, ::-2].T[:17])
+
+
+def test_operands(xp):
+    x = xp.asarray([[1, 2], [3, 4]])
+    y = x + 1
+    assert (x @ y).tolist() == [[10, 13], [22, 29]]
+    assert (x @ xp.asarray([0.5, 0.5])).dtype == np.float64
+    x @= xp.asarray([[0, 1], [1, 0]])
+    assert x.tolist() == [[2, 1], [4, 3]]
+    b = xp.broadcast_to(xp.asarray([[1.0, 2.0]]), (3, 2, 2))
+    np.testing.assert_allclose(xp.asnumpy(b @ b), np.full((3, 2, 2), [3.0, 6.0]))
+
+
+@pytest.mark.parametrize(
+    ("error", "act"),
+    [
+        (ValueError, lambda xp: xp.ones((2, 3)) @ xp.ones((2, 3))),
+        (ValueError, lambda xp: xp.ones(3) @ xp.ones(4)),
+        (ValueError, lambda xp: xp.ones(()) @ xp.ones(3)),
+        (ValueError, lambda xp: xp.ones((2, 3, 4)) @ xp.ones((3, 4, 5))),
+        (TypeError, lambda xp: xp.ones((2, 2)) @ 2),
+        (TypeError, lambda xp: xp.ones((2, 2)) @ np.ones((2, 2))),
+        (TypeError, lambda xp: np.ones((2, 2)) @ xp.ones((2, 2))),
+        (TypeError, lambda xp: xp.matmul(xp.ones(2), [1, 2])),
+    ],
+)
+def test_bad_input(error, act, xp):
+    with pytest.raises(error):
+        act(xp)
