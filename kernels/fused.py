@@ -27,7 +27,8 @@ def _launcher(
     sig: Sig, text: str, parameters: list[tuple[str, str]], constants: tuple[tuple[str, Any], ...], aligned: bool
 ) -> Launcher:
     source = Source.generated(text, "pointwise")
-    options = (("num_warps", rule(sig.device).num_warps),)
+    limits = rule(sig.device)
+    options = (("num_warps", limits.num_warps if constants[0][0] == "BLOCK" else limits.tile_warps),)
     return get_launcher(source, tuple(parameters), constants, sig.device, aligned=aligned, options=options)
 
 

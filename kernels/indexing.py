@@ -24,7 +24,8 @@ COMPACTION = 4096  # elements of a block when the positions of a mask are found
 
 
 def _launcher(name: str, signature: dict[str, str], constants: dict[str, Any], device: Device) -> Launcher:
-    options = (("num_warps", rule(device).num_warps),)
+    limits = rule(device)
+    options = (("num_warps", limits.tile_warps if "ROWS" in constants else limits.num_warps),)
     return get_launcher(
         Source.of(MODULE, name),
         tuple(signature.items()),

@@ -8,20 +8,21 @@ from nbx_array.backend.contract import Device
 
 
 class Rule(NamedTuple):
-    """Launch rule of a backend: elements a program, warps, and the sides of a tile."""
+    """Launch rule of a backend."""
 
-    block: int
+    block: int  # elements a program
     num_warps: int
     tile: int  # elements of a tile
+    tile_warps: int
     side: int  # longest side of a tile whose both sides matter
 
 
-# The CPU wants long loops and few programs; a GPU wants 8 elements a thread (benchmarks/NOTES.md).
+# The CPU wants long loops and few programs; a GPU wants 8 elements a thread in small blocks (benchmarks/NOTES.md).
 _RULES = {
-    "cpu": Rule(16384, 1, 4096, 64),
-    "cuda": Rule(1024, 4, 1024, 32),
-    "hip": Rule(1024, 4, 1024, 32),
-    "metal": Rule(1024, 4, 1024, 32),
+    "cpu": Rule(16384, 1, 4096, 1, 64),
+    "cuda": Rule(512, 2, 1024, 4, 32),
+    "hip": Rule(1024, 4, 1024, 4, 32),
+    "metal": Rule(1024, 4, 1024, 4, 32),
 }
 
 
