@@ -13,9 +13,9 @@ import pytest
 from nbx_array.backend import recording
 from nbx_array.backend.ahead import parse_target
 from nbx_array.backend.compiler import Source
-from nbx_array.backend.contract import Target, get_device
+from nbx_array.backend.contract import Device, Target, get_device
 from nbx_array.backend.recording import Spec
-from nbx_array.kernels import registry
+from nbx_array.kernels import registry, rules
 
 ROOT = Path(__file__).parents[2]
 
@@ -137,7 +137,10 @@ def test_a_program_is_recorded_and_its_kernels_compiled_for_another_target(tmp_p
     assert done.returncode == 0, done.stdout
     # What was recorded for the CPU is compiled with the block and the warps of a GPU.
     specs = [registry.move(r.spec, "cpu", "cuda") for r in found]
-    assert all(dict(s.constants).get("BLOCK", 1024) == 1024 and dict(s.options)["num_warps"] == 4 for s in specs)
+    limits = rules.rule(Device("cuda"))
+    assert any("BLOCK" in dict(spec.constants) for spec in specs)
+    assert all(dict(spec.constants).get("BLOCK", limits.block) == limits.block for spec in specs)
+    assert all(dict(spec.options)["num_warps"] == limits.num_warps for spec in specs)
 
 
 def test_a_recorded_kernel_is_read_back_as_it_was(tmp_path, monkeypatch):
@@ -168,7 +171,7 @@ def test_a_carried_cache_needs_no_triton(tmp_path):
         sys.modules["triton"] = None
         from nbx_array.backend import compiler
         from nbx_array.backend.ahead import parse_target
-        from nbx_array.kernels import registry
+        from nbx_array.kernels import registry, rules
         target = parse_target("sm_90")
         for spec in registry.specs("creation", target):
             kernel = compiler.compile_kernel(*spec[:3], target, *spec[3:])
