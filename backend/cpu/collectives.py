@@ -200,7 +200,8 @@ class Collectives(Nests):
             start = "0"
         whole = self.whole_blocks(op, row, lanes, blocks)
         if whole is None:
-            return rest(start)
+            rest(start)
+            return
         stop, comparison = whole
         # Loops of constant length keep their accumulators in registers. They have buffers of their own, since what
         # comes after them addresses the accumulators by a variable.
@@ -224,7 +225,6 @@ class Collectives(Nests):
         self.when(last, lambda: self.fresh(partial))
         if not skipped:
             rest(self.emit(f"add i32 {first}, 1", first))
-        return None
 
     def reduce_whole_block(
         self, op: Operation, row: Indices, number: Index, lanes: int, comparison: Value, into: list[Operand]

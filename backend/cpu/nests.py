@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..ttir.graph import PERMUTING
 from ..ttir.reader import Value
-from .elements import Elements, Index, Indices, unflatten, width_of
+from .elements import Elements, Index, Indices, unflatten
 from .emission import Operand, Segment, operand
 from .scalars import INTEGER_PREDICATES, register_type
 
@@ -219,23 +219,24 @@ class Nests(Elements):
         if (value, indices) in seen or not value.type.is_tensor or value in self.places:
             return
         seen.add((value, indices))
-        if value in self.inductions:
-            return self.probe(self.inductions[value][0], indices, counters, found, seen)
         op = value.operation
+        if value in self.inductions:
+            self.probe(self.inductions[value][0], indices, counters, found, seen)
+            return
         if op is None or op.name in ("arith.constant", "tt.splat", "tt.make_range"):
-            return None
+            return
         moved = self.operand_indices(value, indices)
         if moved is not None:
-            return self.probe(op.operands[0], moved, counters, found, seen)
+            self.probe(op.operands[0], moved, counters, found, seen)
+            return
         if op.name in PERMUTING:
-            return None
+            return
         if op.name == "tt.load" and len(op.operands) > 1:
             self.comparisons(op.operands[1], indices, counters, found)
         if op.name == "arith.select":
             self.comparisons(op.operands[0], indices, counters, found)
         for one in op.operands:
             self.probe(one, indices, counters, found, seen)
-        return None
 
     def comparisons(self, mask: Value, indices: Indices, counters: Sequence[Operand], found: list[Bound]) -> None:
         """The bounds among the conjuncts of a mask."""
@@ -325,7 +326,3 @@ class Nests(Elements):
             total = self.emit(f"add i64 {total}, {value}", total, value)
         total = self.intrinsic("smin", "i64", self.intrinsic("smax", "i64", total, "0"), str(size))
         return self.emit(f"trunc i64 {total} to i32", total)
-
-    @staticmethod
-    def bits(size: int) -> int:
-        return width_of(size)
