@@ -126,25 +126,36 @@ class Collectives(Nests):
         self.nest(shape, body, op.operands, indices_of=lambda indices: at(indices, 0))
 
     def reduce_layers(self, op: Operation, axis: int, shape: tuple[int, ...], places: list[Operand]) -> None:
-        """Along an axis that is not the last: one layer after the other is combined into the first."""
+        """Along an axis that is not the last: one layer after the other is combined into the results."""
         count = op.operands[0].shape[axis]
+        neutral = self.neutral_value(op)
 
-        def layer(place: Index, first: bool) -> None:
-            def at(indices: Indices) -> Indices:
-                return (*indices[:axis], place, *indices[axis:])
+        def at(indices: Indices) -> Indices:
+            """The element for the index along the axis followed by those of the result."""
+            return (*indices[1 : axis + 1], indices[0], *indices[axis + 1 :])
 
-            def body(indices: Indices) -> None:
-                new = [self.at(value, at(indices)) for value in op.operands]
-                if not first:
-                    if self.is_neutral(op, new):
-                        return
-                    new = self.region(op.regions[0][0], self.load_all(op.results, places, flatten(indices)) + new)
-                self.store_all(op.results, places, new, flatten(indices))
+        def combine(indices: Indices) -> None:
+            new = [self.at(value, at(indices)) for value in op.operands]
+            if not self.is_neutral(op, new):
+                place = flatten(indices[1:])
+                old = self.load_all(op.results, places, place)
+                self.store_all(op.results, places, self.region(op.regions[0][0], old + new), place)
 
-            self.nest(shape, body, op.operands, indices_of=at)
+        if neutral is not None:
+            self.nest(shape, lambda indices: self.store_all(op.results, places, [neutral], flatten(indices)))
+            # The order of loops is the order of layers, so only the others can be joined or run in parallel.
+            self.nest((count, *shape), combine, op.operands, indices_of=at, outer=1)
+            return
 
-        layer(constant_index(0, count), True)
-        self.loop("1", str(count), lambda i, _: self.fresh(lambda: layer(self.counter(i, count), False)))
+        def layer(number: Index, body: Callable[[Indices], None]) -> None:
+            self.nest(shape, lambda i: body((number, *i)), op.operands, indices_of=lambda i: at((number, *i)))
+
+        def first(indices: Indices) -> None:
+            new = [self.at(value, at(indices)) for value in op.operands]
+            self.store_all(op.results, places, new, flatten(indices[1:]))
+
+        layer(constant_index(0, count), first)
+        self.loop("1", str(count), lambda i, _: self.fresh(lambda: layer(self.counter(i, count), combine)))
 
     def reduce_row(self, op: Operation, row: Indices) -> list[Operand]:
         """Reduce along the last axis, at given indices of the others."""

@@ -66,6 +66,7 @@ class Emitter:
 
     def __init__(self) -> None:
         self.count = 0
+        self.effects = 0
         self.segments = [Segment("body")]
         self.declarations: dict[str, str] = {}
         self.metadata: list[str] = []
@@ -109,6 +110,7 @@ class Emitter:
 
     def effect(self, text: str, has_result: bool = False) -> Operand:
         """An instruction that must stay where it is."""
+        self.effects += 1
         result = operand(self.name(), len(self.segments) - 2)
         self.here.add(f"{result} = {text}" if has_result else text)
         return result

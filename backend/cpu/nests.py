@@ -71,14 +71,20 @@ class Nests(Elements):
         mask: Value | None = None,
         indices_of: Callable[[Indices], Indices] = lambda indices: indices,
         parallel: bool = True,
+        outer: int = 0,
     ) -> None:
         """``body`` for each element. ``probes`` are the tensors it evaluates, at ``indices_of`` an element's indices;
-        where ``mask`` does not hold, nothing need be done. ``parallel`` says that elements can be done in any order."""
+        where ``mask`` does not hold, nothing need be done. ``parallel`` says that elements can be done in any order,
+        but for those that differ along the first ``outer`` axes."""
         loops = [[axis] for axis, size in enumerate(shape) if size > 1]
         counters, indices = self.counters(loops, shape)
         bounds = self.find_bounds(counters, indices_of(indices), probes, mask)
         if not bounds:
-            loops = self.joined(loops, shape)
+            loops = [axes for axes in loops if axes[0] < outer] + self.joined(
+                [axes for axes in loops if axes[0] >= outer], shape
+            )
+        if outer and (not loops or loops[-1][0] < outer):
+            parallel = False  # the innermost loop is one along which the order matters
         stops: dict[int, tuple[Operand, bool]] = {}
         for depth, counter in enumerate(counters):
             found = [bound for bound in bounds if bound.counter == counter]
@@ -154,10 +160,13 @@ class Nests(Elements):
         self.known, self.decided = {}, {**self.decided, **decided}
         self.access_group = self.new_access_group() if parallel else None
         self.vectorise = True
+        effects = self.effects
         body()
         group, segments, self.segments = self.access_group, self.segments, outer
         vectorise = self.vectorise
         self.known, self.decided, self.access_group, self.vectorise = saved
+        if self.effects == effects:
+            return  # nothing to do where a mask does not hold, say
 
         here = self.here
         here.add(f"br label %{segments[0].label}")
