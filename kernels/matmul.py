@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 import numpy as np
 from nbx_array.backend.compiler import Source
@@ -41,29 +42,44 @@ def multiply(a: View, b: View, out: View) -> None:
     signature = {"a": pointer, "b": pointer, "out": pointer}
     signature |= dict.fromkeys(("m", "n", "k", "a_stack", "a_row", "a_column", "b_stack", "b_row", "b_column"), "i64")
     floating = type_row(out.dtype).kind == "f"
-    bm, bn, bk = _tile(m, n, k, out.dtype, floating)
+    tile = _tile(m, n, k, out.dtype, device) if floating else _Tile(_side(m, 32), _side(n, 32), 1, 4, 1)
+    strides = [*a.strides, *b.strides]
+    even = all(stride % 16 == 0 for stride in strides if stride != 1)
+    aligned = even and all(address % 16 == 0 for address in (a.address, b.address, out.address))
+    constants: dict[str, object] = {"BM": tile.rows, "BN": tile.columns}
     if floating:
-        name, constants = "product", {"PRECISION": _precision(device, out.dtype), "BM": bm, "BN": bn, "BK": bk}
+        name = "product"
+        if even:  # as multiples of 16 they tell the compiler that rows begin at whole vectors
+            strides = [stride // 16 if stride != 1 else 1 for stride in strides]
+        constants |= {
+            "PRECISION": _precision(device, out.dtype),
+            "A_UNIT": _unit(a),
+            "B_UNIT": _unit(b),
+            "STEP": 16 if even else 1,
+            "WHOLE": m % tile.rows == 0 and n % tile.columns == 0,
+            "WHOLE_K": k % tile.inner == 0,
+            "BK": tile.inner,
+            "GROUP": 8,
+        }
     else:
-        name, constants = "outer_product_sum", {"COMPLEX": out.dtype.kind == "c", "BM": bm, "BN": bn}
+        name = "outer_product_sum"
+        constants["COMPLEX"] = out.dtype.kind == "c"
     launcher = get_launcher(
         Source.of(MODULE, name),
         tuple(signature.items()),
         tuple(constants.items()),
         device,
-        aligned=False,
-        options=(("num_warps", 4),),
+        aligned=aligned,
+        options=(("num_warps", tile.num_warps), ("num_stages", tile.num_stages)),
     )
-    args = (a.address, b.address, out.address, m, n, k, *a.strides, *b.strides)
+    size, grid = out.dtype.itemsize, -(-m // tile.rows) * -(-n // tile.columns)
     for first in range(0, stack, 65535):  # a grid's second dimension ends there
-        size = out.dtype.itemsize
-        shifted = (
-            args[0] + first * a.strides[0] * size,
-            args[1] + first * b.strides[0] * size,
-            args[2] + first * m * n * size,
-            *args[3:],
+        addresses = (
+            a.address + first * a.strides[0] * size,
+            b.address + first * b.strides[0] * size,
+            out.address + first * m * n * size,
         )
-        launcher.spread(shifted, -(-m // bm) * -(-n // bn), min(stack - first, 65535), 1)
+        launcher.spread((*addresses, m, n, k, *strides), grid, min(stack - first, 65535), 1)
 
 
 def _precision(device: Device, dtype: np.dtype) -> str:
@@ -71,9 +87,30 @@ def _precision(device: Device, dtype: np.dtype) -> str:
     return "tf32x3" if device.backend == "cuda" and dtype == np.float32 else "ieee"
 
 
-def _tile(m: int, n: int, k: int, dtype: np.dtype, floating: bool) -> tuple[int, int, int]:
-    def side(size: int, most: int) -> int:
-        return min(max(1 << max(size - 1, 0).bit_length(), 16), most)
+def _unit(matrices: View) -> str:
+    """The axis of the matrices along which neighbours lie next to each other, or ""."""
+    return "column" if matrices.strides[-1] == 1 else "row" if matrices.strides[-2] == 1 else ""
 
-    most = 64 if floating else 32
-    return side(m, most), side(n, most), side(k, 16 if dtype.itemsize == 8 else 32)
+
+class _Tile(NamedTuple):
+    rows: int
+    columns: int
+    inner: int
+    num_warps: int
+    num_stages: int
+
+
+def _side(size: int, most: int) -> int:
+    return min(max(1 << max(size - 1, 0).bit_length(), 16), most)
+
+
+def _tile(m: int, n: int, k: int, dtype: np.dtype, device: Device) -> _Tile:
+    """The tile of a program, for floating point: large ones as measured on an H200 (benchmarks/NOTES.md)."""
+    if device.backend == "cpu":
+        return _Tile(_side(m, 64), _side(n, 64), _side(k, 64), 1, 1)
+    most, inner, warps, stages = {2: ((128, 128), 64, 4, 4), 4: ((128, 64), 32, 4, 3), 8: ((64, 64), 16, 4, 3)}[
+        dtype.itemsize
+    ]
+    if device.backend == "hip":  # 64 KiB of local memory
+        stages = 2
+    return _Tile(_side(m, most[0]), _side(n, most[1]), _side(k, inner), warps, stages)

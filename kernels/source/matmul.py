@@ -19,35 +19,54 @@ def product(
     b_row,
     b_column,
     PRECISION: tl.constexpr,
+    A_UNIT: tl.constexpr,
+    B_UNIT: tl.constexpr,
+    STEP: tl.constexpr,
+    WHOLE: tl.constexpr,
+    WHOLE_K: tl.constexpr,
     BM: tl.constexpr,
     BN: tl.constexpr,
     BK: tl.constexpr,
+    GROUP: tl.constexpr,
 ):
     """out[s] = a[s] @ b[s] for floating-point matrices; 16-bit ones are added up in float32.
 
-    A program computes a BM by BN tile; tiles of one column lie next to each other, so that they share b in the cache.
+    A program computes a BM by BN tile, GROUP of them in a column next to each other, so that they share b in the cache.
+    A_UNIT and B_UNIT name the axis whose stride is 1, if any; strides are given as multiples of STEP; WHOLE says that
+    tiles fit m and n, WHOLE_K that they fit k.
     """
     down = tl.cdiv(m, BM)
+    across = tl.cdiv(n, BN)
     g = tl.program_id(0).to(tl.int64)
     s = tl.program_id(1).to(tl.int64)
-    row = (g % down) * BM + tl.arange(0, BM)
-    column = (g // down) * BN + tl.arange(0, BN)
+    first = g // (GROUP * across) * GROUP
+    height = tl.minimum(down - first, GROUP)
+    row = (first + g % (GROUP * across) % height) * BM + tl.arange(0, BM)
+    column = (g % (GROUP * across) // height) * BN + tl.arange(0, BN)
     inner = tl.arange(0, BK)
+    row_step = 1 if A_UNIT == "row" else a_row * STEP
+    inner_step = 1 if A_UNIT == "column" else a_column * STEP
+    other_step = 1 if B_UNIT == "row" else b_row * STEP
+    column_step = 1 if B_UNIT == "column" else b_column * STEP
+    ap = a + s * a_stack * STEP + row[:, None] * row_step + inner[None, :] * inner_step
+    bp = b + s * b_stack * STEP + inner[:, None] * other_step + column[None, :] * column_step
     row_m = row < m
     column_m = column < n
-    ap = a + s * a_stack + row[:, None] * a_row + inner[None, :] * a_column
-    bp = b + s * b_stack + inner[:, None] * b_row + column[None, :] * b_column
     number = tl.float64 if a.dtype.element_ty == tl.float64 else tl.float32
     acc = tl.zeros((BM, BN), number)
     for k0 in range(0, k, BK):
-        inner_m = inner < k - k0
-        x = tl.load(ap, mask=row_m[:, None] & inner_m[None, :], other=0.0)
-        y = tl.load(bp, mask=inner_m[:, None] & column_m[None, :], other=0.0)
+        if WHOLE and WHOLE_K:
+            x = tl.load(ap)
+            y = tl.load(bp)
+        else:
+            inner_m = inner < k - k0
+            x = tl.load(ap, mask=row_m[:, None] & inner_m[None, :], other=0.0)
+            y = tl.load(bp, mask=inner_m[:, None] & column_m[None, :], other=0.0)
         acc = tl.dot(x, y, acc, input_precision=PRECISION, out_dtype=number)
-        ap += BK * a_column
-        bp += BK * b_row
-    value = acc.to(out.dtype.element_ty)
-    tl.store(out + s * m * n + row[:, None] * n + column[None, :], value, mask=row_m[:, None] & column_m[None, :])
+        ap += BK * inner_step
+        bp += BK * other_step
+    op = out + s * m * n + row[:, None] * n + column[None, :]
+    tl.store(op, acc.to(out.dtype.element_ty), mask=row_m[:, None] & column_m[None, :])
 
 
 @triton.jit
