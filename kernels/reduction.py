@@ -39,7 +39,8 @@ class Reduction(NamedTuple):
     combine: str
     result: str = "same"  # the dtype of the result: that of the operand, of the state's first component, or "index"
     before: str | None = None  # an element's state, if it is not the element cast to the state's dtype
-    fold: str | None = None  # the state of a tile's layers under a mask, if it is not made element by element
+    fold: str | None = None  # takes a tile into a state of its own kind, if not element by element
+    settle: str | None = None  # the state of one of that kind
     after: str | None = None  # the result of a state and a number
     suffix: str = ""  # of the functions' names for complex operands
 
@@ -51,8 +52,8 @@ _ROWS = [
     Reduction("sum", "biufc", "total", "zero", "add", "state", suffix="_complex"),
     Reduction("prod", "biufc", "total", "one", "multiply", "state", suffix="_complex"),
     Reduction("mean", "fc", "total", "zero", "add", after="quotient", suffix="_complex"),
-    Reduction("var", "f", "moments", "zero", "merge_moments", fold="moments", after="variance"),
-    Reduction("std", "f", "moments", "zero", "merge_moments", fold="moments", after="deviation"),
+    Reduction("var", "f", "moments", "zero", "merge_moments", fold="deviations", settle="moments", after="variance"),
+    Reduction("std", "f", "moments", "zero", "merge_moments", fold="deviations", settle="moments", after="deviation"),
     Reduction("vector_norm", "f", "squares", "zero", "add_squares", before="squares", after="root"),
     Reduction("max", "biuf", "value", "lowest", "greater"),
     Reduction("min", "biuf", "value", "highest", "less"),
@@ -119,14 +120,16 @@ class Rule(NamedTuple):
     lanes: int  # elements of a plane, at least, if there are as many
     width: int  # at most
     depth: int  # layers of a tile, at most
+    tile: int  # elements of a tile, at most
     chunk: int  # tiles a program, at most; more would add up too many numbers one after the other
     programs: int  # programs that it takes to fill the device
     num_warps: int
 
 
-# On the CPU a plane of 64 float32 stays in registers. On a GPU a tile is 32 elements a thread; see benchmarks/NOTES.md.
-_GPU = Rule(512, 512, 8, 16, 1024, 4)
-_RULES = {"cpu": Rule(64, 1024, 16, 16, 1, 1), "cuda": _GPU, "hip": _GPU, "metal": _GPU}
+# On the CPU a plane of 64 float32 stays in registers; more than 8 rows far apart are too many streams to prefetch. On a
+# GPU a tile is 32 elements a thread.
+_GPU = Rule(512, 512, 8, 4096, 16, 1024, 4)
+_RULES = {"cpu": Rule(64, 4096, 16, 32768, 16, 1, 1), "cuda": _GPU, "hip": _GPU, "metal": _GPU}
 
 ALONE = 64
 """A program that takes this many tiles or fewer takes all of them, where there are programs enough."""
@@ -173,6 +176,7 @@ class Form(NamedTuple):
     partial: bool  # leaves a state
     wide: bool  # offsets in a tile need 64 bits
     wide_index: bool
+    even: tuple[str, ...]  # numbers passed as multiples of 16, see `_deciding`
 
     @property
     def kept_tile(self) -> int:
@@ -189,12 +193,14 @@ def _tile(reduced: int, kept: int, along_columns: bool, rule: Rule) -> tuple[int
     if reduced <= rule.depth // 2 and many >= rule.lanes:  # too few for lanes of their own
         return _power_of_two(reduced), 1, min(many, rule.width), False
     if along_columns:
-        columns = min(_power_of_two(reduced), rule.lanes)
+        columns = min(_power_of_two(reduced), rule.lanes if 2 * reduced > rule.lanes else rule.lanes // 8)
         depth = min(_power_of_two(-(-reduced // columns)), rule.depth)
-        return depth, min(many, max(rule.width // columns // depth, rule.lanes // columns)), columns, True
+        rows = max(rule.tile // 32 // columns // depth, rule.lanes // columns)
+        return depth, min(many, rows), columns, True
     columns = min(many, rule.width)
     rows = min(_power_of_two(reduced), max(rule.lanes // columns, 1))
-    return min(_power_of_two(-(-reduced // rows)), rule.depth), rows, columns, False
+    depth = min(_power_of_two(-(-reduced // rows)), rule.depth, rule.tile // columns // rows)
+    return depth, rows, columns, False
 
 
 def _chunk(steps: int, programs: int, rule: Rule) -> int:
@@ -254,6 +260,15 @@ def plan(
         expression = None
 
 
+def _deciding(numbers: dict[str, int], along_columns: bool) -> list[str]:
+    """The numbers that decide whether blocks begin and end at multiples of 16 elements: then GPUs load vectors.
+
+    Where all are multiples of 16 they are passed divided by it and multiplied in the kernel, which tells the compiler.
+    """
+    strides = [name for name in numbers if name.startswith(("kept", "reduced")) and name.rpartition("_")[2].isdecimal()]
+    return ["N" if along_columns else "M", *(name for name in strides if numbers[name] not in (0, 1))]
+
+
 def _stage(
     row: Reduction, sig: Sig, expression: Sig | None, kept: _Dims, reduced: _Dims, wide_index: bool
 ) -> tuple[Stage, int]:
@@ -276,6 +291,19 @@ def _stage(
     programs = across * prod(kept.sizes[d] for d in other_kept)
     chunk = _chunk(steps, programs, rule)
     splits = -(-steps // chunk)
+    # Names and values of the kernel's numbers, in the order of its arguments.
+    numbers = {"M": m, "across": across, "N": n, "tiles": tiles, "steps": steps, "chunk": chunk, "splits": splits}
+    numbers |= {f"d{i}": kept.sizes[d] for i, d in enumerate(other_kept)}
+    numbers |= {f"e{i}": reduced.sizes[d] for i, d in enumerate(other_reduced)}
+    for j in range(operands):
+        name = str(j) if j in reads else "i"
+        numbers |= {f"kept{i}_{name}": kept.strides[j][d] for i, d in enumerate(other_kept)}
+        numbers |= {f"reduced{i}_{name}": reduced.strides[j][d] for i, d in enumerate(other_reduced)}
+        numbers |= {f"kept_{name}": kept.strides[j][k], f"reduced_{name}": reduced.strides[j][r]}
+    places = kept.strides[-1] if splits == 1 else [splits * stride for stride in contiguous_strides(kept.sizes)]
+    numbers |= {f"kept{i}_o": places[d] for i, d in enumerate(other_kept)} | {"kept_o": places[k]}
+    deciding = _deciding(numbers, along_columns)
+    even = sig.device.backend != "cpu" and all(numbers[name] % 16 == 0 for name in deciding)
     form = Form(
         depth,
         rows,
@@ -291,24 +319,17 @@ def _stage(
             for j in range(operands)
         ),
         wide_index,
+        tuple(deciding) if even else (),
     )
     key = (row.name, expression is None, form)
     launcher: Any = sig.launchers.get(key)
     if launcher is None:
-        launcher = sig.launchers[key] = _Writer(row, sig, expression, form).launcher()
-    if splits > 1:
-        places = [splits * s for s in contiguous_strides(kept.sizes)]
-    else:
-        places = kept.strides[-1]
-    numbers = [m, across, n, tiles, steps, chunk, splits]
-    numbers += [kept.sizes[d] for d in other_kept] + [reduced.sizes[d] for d in other_reduced]
-    for j in range(operands):
-        numbers += [kept.strides[j][d] for d in other_kept] + [kept.strides[j][k]]
-        numbers += [reduced.strides[j][d] for d in other_reduced] + [reduced.strides[j][r]]
-    numbers += [places[d] for d in other_kept] + [places[k]]
+        launcher = sig.launchers[key] = _Writer(row, sig, expression, form, list(numbers)).launcher()
+    if even:
+        numbers |= {name: numbers[name] // 16 for name in deciding}
     results = prod(kept.sizes)
     scratch = tuple(results * splits * dtype.itemsize for dtype in _state(row, sig.dtype, wide_index))
-    return Stage(launcher, tuple(numbers), splits * programs, scratch if splits > 1 else ()), splits
+    return Stage(launcher, tuple(numbers.values()), splits * programs, scratch if splits > 1 else ()), splits
 
 
 def reduce(
@@ -351,8 +372,8 @@ class _Writer:
     each component; the number that `after` takes; then sizes and strides, see `numbers`.
     """
 
-    def __init__(self, row: Reduction, sig: Sig, expression: Sig | None, form: Form) -> None:
-        self.row, self.sig, self.expression, self.form = row, sig, expression, form
+    def __init__(self, row: Reduction, sig: Sig, expression: Sig | None, form: Form, numbers: list[str]) -> None:
+        self.row, self.sig, self.expression, self.form, self.numbers = row, sig, expression, form, numbers
         self.state = _state(row, sig.dtype, form.wide_index)
         self.types = [type_row(dtype).value for dtype in self.state]
         self.modules = {"reduction"}
@@ -363,19 +384,16 @@ class _Writer:
         self.names = [*self.operands, "i"] if count < len(form.pattern) else self.operands
         dtypes = _leaf_dtypes(expression) if expression is not None else self.state
         self.scales = ["2 * " if is_complex(dtype) else "" for dtype in dtypes]
+        self.carried = ", ".join(f"c{j}" for j in range(len(self.state)))
+        self.folds = row.fold is not None and expression is not None
         across, down = "[None, None, :]", "[None, :, None]"
         self.kept_side, self.lane_side = (down, across) if form.along_columns else (across, down)
 
-    # Names of the numbers, in the order of `_stage`.
-    def numbers(self) -> list[str]:
-        kept = range(self.form.kept)
-        reduced = range(len(self.form.reduced))
-        names = ["M", "across", "N", "tiles", "steps", "chunk", "splits"]
-        names += [f"d{j}" for j in kept] + [f"e{j}" for j in reduced]
-        for name in self.names:
-            names += [f"kept{j}_{name}" for j in kept] + [f"kept_{name}"]
-            names += [f"reduced{j}_{name}" for j in reduced] + [f"reduced_{name}"]
-        return names + [f"kept{j}_o" for j in kept] + ["kept_o"]
+    def moves(self, name: str, side: str, start: str) -> list[str]:
+        """The terms that move operand `name` along the tile's kept or reduced side, to where the tile starts."""
+        j = -1 if name == "i" else int(name)
+        cls = self.form.pattern[j][side == "reduced"]
+        return [] if cls == "0" else [start if cls == "1" else f"{start} * {side}_{name}"]
 
     def launcher(self) -> Launcher:
         form, row, dtype = self.form, self.row, self.sig.dtype
@@ -389,7 +407,7 @@ class _Writer:
         if row.after is not None:
             # a pointer's type without the star; a kernel that leaves a state does not need it
             scalars = [] if form.partial else [("number", type_row(self.state[0]).parameter)]
-        numbers = [(name, "i64") for name in self.numbers()]
+        numbers = [(name, "i64") for name in self.numbers]
         lines = [*self.start([name for name, _ in outputs]), *loop, *self.finish()]
         everything = [*parameters, *outputs, *scalars, *numbers]
         text = generate.module(self.modules, generate.function("reduce", [name for name, _ in everything], lines))
@@ -407,29 +425,35 @@ class _Writer:
         """Where the program stands, and its empty state."""
         form = self.form
         lanes = form.reduced_tile // form.depth
-        lines = ["g = tl.program_id(0).to(tl.int64)"]
+        lines = [f"{name} = {name} * 16" for name in form.even]
+        lines.append("g = tl.program_id(0).to(tl.int64)")
         if form.partial:
             lines += ["split = g % splits", "g = g // splits"]
         lines += [f"k0 = (g % across) * {form.kept_tile}", "g = g // across"]
         for j in reversed(range(form.kept)):
             lines += [f"q{j} = g % d{j}", f"g = g // d{j}"]
         for name, scale in zip(self.operands, self.scales, strict=True):
-            terms = [*(f"q{j} * kept{j}_{name}" for j in range(form.kept)), f"k0 * kept_{name}"]
-            lines.append(f"a{name} += {scale}({' + '.join(terms)})")
+            terms = [*(f"q{j} * kept{j}_{name}" for j in range(form.kept)), *self.moves(name, "kept", "k0")]
+            lines += [f"a{name} += {scale}({' + '.join(terms)})"] if terms else []
         place = " + ".join([*(f"q{j} * kept{j}_o" for j in range(form.kept)), "k0 * kept_o"])
         lines += [f"{name} += {self.result_scale()}({place}{' + split' if form.partial else ''})" for name in outputs]
         lines += [
             f"kept = tl.arange(0, {form.kept_tile}).to({self.index}){self.kept_side}",
-            f"kept_m = kept < tl.minimum(M - k0, {form.kept_tile}).to({self.index})",
+            f"kept_m = kept < {self.limit('M - k0', form.kept_tile, not form.along_columns)}",
             f"layer = (tl.arange(0, {form.depth}) * {lanes}).to({self.index})[:, None, None]",
             f"lane = tl.arange(0, {lanes}).to({self.index}){self.lane_side}",
             "red = layer + lane",
         ]
         for j, (text, dtype) in enumerate(zip(_identity(self.row, self.state), self.types, strict=True)):
             lines.append(f"c{j} = tl.full([{form.rows}, {form.columns}], {text}, {dtype})")
-            if self.row.fold is None or self.expression is None:
+            if not self.folds:
                 lines.append(f"z{j} = tl.full([1, 1, 1], {text}, {dtype})")
         return lines
+
+    def limit(self, left: str, tile: int, contiguous: bool) -> str:
+        """How far a side of the tile reaches."""
+        text = f"tl.minimum({left}, {tile}).to({self.index})"
+        return f"tl.multiple_of({text}, 16)" if contiguous and self.form.even and tile % 16 == 0 else text
 
     def result_scale(self) -> str:
         return "2 * " if is_complex(self.sig.dtype) and not self.form.partial else ""
@@ -437,9 +461,10 @@ class _Writer:
     def step(self) -> list[str]:
         """The loop over tiles; a program with one tile has none."""
         form = self.form
-        state = self.tile_state()  # sets self.parameters
+        state = self.take_tile()  # sets self.parameters
         lines = []
         if form.looped or form.partial:
+            left = "N - r0"
             first = "split * chunk" if form.partial else "0"
             lines.append(f"u = {first} + step" if form.looped else f"u = {first}")
             inner = [j for j, before in enumerate(form.reduced) if not before]
@@ -453,40 +478,43 @@ class _Writer:
             else:
                 lines.append(f"r0 = u * {form.reduced_tile}")
             for name, scale in zip(self.operands, self.scales, strict=True):
-                terms = [*(f"w{j} * reduced{j}_{name}" for j in range(len(form.reduced))), f"r0 * reduced_{name}"]
-                lines.append(f"p{name} = a{name} + {scale}({' + '.join(terms)})")
-            lines.append(f"red_m = red < tl.minimum(N - r0, {form.reduced_tile}).to({self.index})")
+                terms = [f"w{j} * reduced{j}_{name}" for j in range(len(form.reduced))]
+                terms += self.moves(name, "reduced", "r0")
+                lines.append(f"p{name} = a{name} + {scale}({' + '.join(terms) or '0'})")
             if "i" in self.names:
-                terms = [*(f"w{j} * reduced{j}_i" for j in range(len(form.reduced))), "r0 * reduced_i"]
-                lines.append(f"i0 = {' + '.join(terms)}")
+                terms = [f"w{j} * reduced{j}_i" for j in range(len(form.reduced))] + self.moves("i", "reduced", "r0")
+                lines.append(f"i0 = {' + '.join(terms) or '0'}")
         else:
+            left = "N"
             lines += [f"p{name} = a{name}" for name in self.operands]
-            lines.append(f"red_m = red < N.to({self.index})")
             if "i" in self.names:
                 lines.append("i0 = 0")
+        lines.append(f"red_m = red < {self.limit(left, form.reduced_tile, form.along_columns)}")
+        if not form.along_columns:
+            # Layers beyond the end read the last element again, and are left out later: a mask would vary by layer.
+            lines.append(f"read = tl.minimum(red, {self.limit(left, form.reduced_tile, False)} - 1)")
         lines += ["m = kept_m & red_m", *state]
-        carried = [f"c{j}" for j in range(len(self.state))]
-        folded = [f"t{j}" for j in range(len(self.state))]
-        lines.append(f"{', '.join(carried)} = {self.combine}({', '.join(carried + folded)})")
-        if not form.looped:
-            return lines
-        count = "tl.minimum(steps - split * chunk, chunk)" if form.partial else "steps"
-        return [f"for step in range(0, {count}.to(tl.int32)):", *(f"    {line}" for line in lines)]
+        if form.looped:
+            count = "tl.minimum(steps - split * chunk, chunk)" if form.partial else "steps"
+            lines = [f"for step in range(0, {count}.to(tl.int32)):", *(f"    {line}" for line in lines)]
+        if self.folds and self.row.settle is not None:
+            lines.append(f"{self.carried} = reduction.{self.row.settle}({self.carried})")
+        return lines
 
     def address(self, j: int) -> generate.Address:
         kept, reduced = self.form.pattern[j]
+        place = "red" if self.form.along_columns else "read"
         terms = []
-        for side, cls in (("kept", kept), ("red", reduced)):
+        for side, index, cls in (("kept", "kept", kept), ("reduced", place, reduced)):
             if cls != "0":
-                stride = f"{'kept' if side == 'kept' else 'reduced'}_{j}"
-                terms.append(side if cls == "1" else f"{side} * {stride}.to({self.index})")
+                terms.append(index if cls == "1" else f"{index} * {side}_{j}.to({self.index})")
         # What one side does not move is loaded as a smaller block under the other side's own mask.
-        masks = {(True, True): ", mask=m", (True, False): ", mask=kept_m", (False, True): ", mask=red_m"}
-        mask = masks.get((kept != "0", reduced != "0"), "")
+        masks = {"": "", "kept": ", mask=kept_m", "red": ", mask=red_m", "keptred": ", mask=m"}
+        mask = masks[("kept" if kept != "0" else "") + ("red" if reduced != "0" and self.form.along_columns else "")]
         return generate.Address(" + ".join(terms) or "0", bool(terms), mask)
 
-    def tile_state(self) -> list[str]:
-        """Statements that read a tile and fold its layers, to the names t0, t1…"""
+    def take_tile(self) -> list[str]:
+        """Statements that read a tile, fold its layers, and take them into the carried state."""
         form, row = self.form, self.row
         shape = f"[{form.depth}, {form.rows}, {form.columns}]"
         lines: list[str] = []
@@ -505,10 +533,10 @@ class _Writer:
             base = type_row(component(accumulator(row, self.sig.dtype))).value
             elements = [f"x{j}" for j in range(len(body.value))]
             lines += [f"x{j} = tl.broadcast_to(({value}).to({base}), {shape})" for j, value in enumerate(body.value)]
-            if row.fold is not None:
-                targets = ", ".join(f"t{j}" for j in range(len(self.state)))
-                full = f"tl.broadcast_to(m, {shape})"
-                return [*lines, f"{targets} = {row.function(row.fold, self.sig.dtype)}({', '.join(elements)}, {full})"]
+            if self.folds:
+                first = "step == 0" if form.looped else "True"
+                given = [*elements, f"tl.broadcast_to(m, {shape})", self.carried, first, str(bool(form.reduced))]
+                return [*lines, f"{self.carried} = reduction.{row.fold}({', '.join(given)})"]
             if row.before is not None:
                 count = 1 if row.state == "place" else len(self.state)
                 names = [f"y{j}" for j in range(count)]
@@ -519,7 +547,9 @@ class _Writer:
                 elements.append("place")
         names = [f"b{j}" for j in range(len(elements))]
         lines += [f"b{j} = tl.where(m, {element}, z{j})" for j, element in enumerate(elements)]
-        return [*lines, self.fold(names, [f"t{j}" for j in range(len(names))], 0)]
+        folded = [f"t{j}" for j in range(len(names))]
+        lines.append(self.fold(names, folded, 0))
+        return [*lines, f"{self.carried} = {self.combine}({', '.join([self.carried, *folded])})"]
 
     def place(self) -> str:
         cls = self.form.pattern[-1][1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -9,16 +10,19 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from nbx_array._array import Array, cast, filled
-from nbx_array._expression import describe, evaluate, from_view, worth_compiling
+from nbx_array._expression import describe, evaluate, worth_compiling
 from nbx_array.kernels import reduction
+from nbx_array.kernels.signature import Sig, leaf
 from nbx_array.kernels.types import default_float, kind
-from nbx_array.memory.view import View, contiguous_strides, normalize_axes
+from nbx_array.memory.view import normalize_axes
 
 Axis = int | tuple[int, ...] | None
 
 
 def check_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes, sorted and counted from the front. Errors, of NumPy's types, name the function."""
+    if axis is None:
+        return tuple(range(ndim))
     try:
         return tuple(sorted(normalize_axes(axis, ndim)))
     except AxisError as error:
@@ -38,22 +42,29 @@ def reduce(
 ) -> Array:
     """Reduce an array over axes that were checked. TypeError or ValueError name `caller`, else `name`."""
     caller = caller or name
-    row = reduction.TABLE[name]
-    dtype = x.sig.dtype
-    if kind(dtype) not in row.kinds:
-        raise TypeError(f"{caller} is not defined for dtype {dtype}, given {describe(x)}")
+    result = _result(name, x.sig)
+    if result is None:
+        raise TypeError(f"{caller} is not defined for dtype {x.sig.dtype}, given {describe(x)}")
     shape = x.shape
-    result = reduction.result_dtype(row, dtype)
     kept = tuple(1 if d in axes else size for d, size in enumerate(shape) if keepdims or d not in axes)
     if 0 in shape:
-        return _reduce_nothing(caller, name, x, axes, kept, result)
+        return _reduce_nothing(caller, name, x, axes, kept, result.dtype)
     if x.sig.op != "leaf" and not worth_compiling(x):
         evaluate(x)
     sig = x.sig
     sig.runs += 1
     storage = sig.allocate(prod(kept) * result.itemsize)
     reduction.reduce(name, sig, x.args, shape, x.geo if sig.general else None, axes, storage.ptr, number)
-    return from_view(Array, View(storage, result, kept, contiguous_strides(kept), 0))
+    new = Array()
+    new.sig, new.shape, new.args, new.keep = result, kept, (storage.ptr,), (storage,)
+    return new
+
+
+@lru_cache(maxsize=4096)
+def _result(name: str, sig: Sig) -> Sig | None:
+    """The signature of the result of a reduction; None if it takes no such dtype."""
+    row = reduction.TABLE[name]
+    return leaf(reduction.result_dtype(row, sig.dtype), sig.device) if kind(sig.dtype) in row.kinds else None
 
 
 def _reduce_nothing(

@@ -91,21 +91,37 @@ def first_greatest(x, i, y, j):
     return tl.where(second, y, x), tl.where(second, j, i)
 
 
-# Mean and spread: the state is the number of elements, their mean as a sum of two numbers, and the sum of squared
-# deviations from it. Elements are never squared before a mean is subtracted, so nothing cancels; and the mean's second
-# part holds what rounding took from the first, which is as much as the spread of numbers far from zero.
+# Mean and spread. The state is the number of elements, their mean as a sum of two numbers, and the sum of squared
+# deviations from it. The mean's second part holds what rounding took from the first, which is as much as the spread of
+# numbers far from zero.
+#
+# While elements are read the state is another one: their number, a shift, and the sums of deviations from the shift and
+# of their squares. The shift is the mean of the first k of a lane's n elements, so that n (shift - mean)^2, which is
+# taken from the sum of squares in the end, is never more than n / k times the result, and nothing cancels.
 
 
 @triton.jit
-def moments(x, mask):
-    """The moments along axis 0 of the elements under the mask."""
+def deviations(x, mask, n, shift, total, squared, first, several: tl.constexpr):
+    """The state with a tile's layers under the mask. `several` if a lane may be without elements in the first tile."""
     count = tl.sum(mask.to(x.dtype), 0)
-    divisor = tl.where(count == 0, 1.0, count)
-    mean = div(tl.sum(tl.where(mask, x, 0.0), 0), divisor)
-    deviation = tl.where(mask, x - mean[None], 0.0)
-    total, spread = tl.reduce((deviation, deviation * deviation), 0, add_complex)
-    rest = div(total, divisor)
-    return count, mean, rest, spread - total * rest
+    if several:
+        shift = tl.where(n == 0, mean_of_layers(x, mask, count), shift)
+    elif first:
+        shift = mean_of_layers(x, mask, count)
+    deviation = tl.where(mask, x - shift[None], 0.0)
+    more, more_squared = tl.reduce((deviation, deviation * deviation), 0, add_complex)
+    return n + count, shift, total + more, squared + more_squared
+
+
+@triton.jit
+def mean_of_layers(x, mask, count):
+    return div(tl.sum(tl.where(mask, x, 0.0), 0), tl.where(count == 0, 1.0, count))
+
+
+@triton.jit
+def moments(n, shift, total, squared):
+    rest = div(total, tl.where(n == 0, 1.0, n))
+    return n, shift, rest, squared - total * rest
 
 
 @triton.jit
