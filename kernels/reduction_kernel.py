@@ -1,0 +1,274 @@
+"""The text of a reduction's kernel.
+
+The sum of all elements of a long array, without what such a simple case has no use for, reads
+
+    split = tl.program_id(0)
+    red = tl.arange(0, 8)[:, None, None] * 512 + tl.arange(0, 512)[None, None, :]  # 8 layers of a plane of 1 x 512
+    c0 = tl.full([1, 512], 0, tl.float32)
+    for step in range(0, tl.minimum(steps - split * chunk, chunk)):
+        r0 = (split * chunk + step) * 4096
+        m = red < N - r0
+        b0 = tl.where(m, tl.load(a0 + r0 + red, mask=m), 0)
+        c0 = reduction.add(c0, tl.reduce(b0, 0, reduction.add))
+    tl.store(o0 + split, tl.reduce(c0, 1, reduction.add))
+
+with `a` for operands, `o` for results, `c` for the carried state, `q` and `w` for indices of the kept and the reduced
+dimensions outside the tile, `d` and `e` for their lengths.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from nbx_array.kernels import generate
+from nbx_array.kernels.reduction_table import Reduction, accumulator, identity, result_dtype, state_dtypes
+from nbx_array.kernels.signature import SAME, Sig
+from nbx_array.kernels.types import component, is_complex, type_row
+
+
+class Form(NamedTuple):
+    """What a kernel's text depends on, besides the reduction and the expression."""
+
+    depth: int
+    rows: int
+    columns: int
+    along_columns: bool  # the reduced dimension runs along the plane's columns, the kept one along its rows
+    pattern: tuple[tuple[str, str], ...]  # of each operand and of the index: strides of the kept and reduced side
+    kept: int  # number of kept dimensions outside the tile
+    reduced: tuple[bool, ...]  # of the reduced dimensions outside the tile: whether they go before it
+    looped: bool
+    partial: bool  # leaves a state
+    wide: bool  # offsets in a tile need 64 bits
+    wide_index: bool
+    even: tuple[str, ...]  # numbers passed as multiples of 16, see `_deciding`
+
+    @property
+    def kept_tile(self) -> int:
+        return self.rows if self.along_columns else self.columns
+
+    @property
+    def reduced_tile(self) -> int:
+        return self.depth * (self.columns if self.along_columns else self.rows)
+
+
+class Writer:
+    """Writes one kernel.
+
+    Its arguments: the expression's, or a pointer to each component of partial states; a pointer to the result, or to
+    each component; the number that `after` takes; then sizes and strides, see `numbers`.
+    """
+
+    def __init__(self, row: Reduction, sig: Sig, expression: Sig | None, form: Form, numbers: list[str]) -> None:
+        self.row, self.sig, self.expression, self.form, self.numbers = row, sig, expression, form, numbers
+        self.state = state_dtypes(row, sig.dtype, form.wide_index)
+        self.types = [type_row(dtype).value for dtype in self.state]
+        self.modules = {"reduction"}
+        self.index = "tl.int64" if form.wide else "tl.int32"
+        self.combine = row.function(row.combine, sig.dtype)
+        count = len(form.pattern) - (row.state == "place" and expression is not None)
+        self.operands = [str(j) for j in range(count)]
+        self.names = [*self.operands, "i"] if count < len(form.pattern) else self.operands
+        dtypes = leaf_dtypes(expression) if expression is not None else self.state
+        self.scales = ["2 * " if is_complex(dtype) else "" for dtype in dtypes]
+        self.carried = ", ".join(f"c{j}" for j in range(len(self.state)))
+        self.folds = row.fold is not None and expression is not None
+        across, down = "[None, None, :]", "[None, :, None]"
+        self.kept_side, self.lane_side = (down, across) if form.along_columns else (across, down)
+
+    def moves(self, name: str, side: str, start: str) -> list[str]:
+        """The terms that move operand `name` along the tile's kept or reduced side, to where the tile starts."""
+        j = -1 if name == "i" else int(name)
+        cls = self.form.pattern[j][side == "reduced"]
+        return [] if cls == "0" else [start if cls == "1" else f"{start} * {side}_{name}"]
+
+    def kernel(self) -> tuple[str, list[tuple[str, str]]]:
+        """The text, and names and types of the arguments."""
+        form, row, dtype = self.form, self.row, self.sig.dtype
+        tile, parameters = self.take_tile()
+        # The loop moves from where the program starts (a0) to where the tile does (p0).
+        parameters = [(f"a{name[1:]}" if name.startswith("p") else name, kind) for name, kind in parameters]
+        if form.partial:
+            parameters += [(f"o{j}", type_row(part).pointer) for j, part in enumerate(self.state)]
+        else:
+            parameters.append(("o0", type_row(result_dtype(row, dtype)).pointer))
+            if row.after is not None:
+                parameters.append(("number", type_row(self.state[0]).parameter))
+        parameters += [(name, "i64") for name in self.numbers]
+        lines = [*self.start(), *self.loop(tile), *self.finish()]
+        text = generate.module(self.modules, generate.function("reduce", [name for name, _ in parameters], lines))
+        return text, parameters
+
+    def start(self) -> list[str]:
+        """Where the program stands, and its empty state."""
+        form = self.form
+        lanes = form.reduced_tile // form.depth
+        lines = [f"{name} = {name} * 16" for name in form.even]
+        lines.append("g = tl.program_id(0).to(tl.int64)")
+        if form.partial:
+            lines += ["split = g % splits", "g = g // splits"]
+        lines += [f"k0 = (g % across) * {form.kept_tile}", "g = g // across"]
+        for j in reversed(range(form.kept)):
+            lines += [f"q{j} = g % d{j}", f"g = g // d{j}"]
+        for name, scale in zip(self.operands, self.scales, strict=True):
+            terms = [*(f"q{j} * kept{j}_{name}" for j in range(form.kept)), *self.moves(name, "kept", "k0")]
+            lines += [f"a{name} += {scale}({' + '.join(terms)})"] if terms else []
+        place = " + ".join([*(f"q{j} * kept{j}_o" for j in range(form.kept)), "k0 * kept_o"])
+        if form.partial:
+            lines += [f"o{j} += {place} + split" for j in range(len(self.state))]
+        else:
+            lines.append(f"o0 += {'2 * ' if is_complex(self.sig.dtype) else ''}({place})")
+        lines += [
+            f"kept = tl.arange(0, {form.kept_tile}).to({self.index}){self.kept_side}",
+            f"kept_m = kept < {self.limit('M - k0', form.kept_tile, not form.along_columns)}",
+            f"layer = (tl.arange(0, {form.depth}) * {lanes}).to({self.index})[:, None, None]",
+            f"lane = tl.arange(0, {lanes}).to({self.index}){self.lane_side}",
+            "red = layer + lane",
+        ]
+        for j, (text, dtype) in enumerate(zip(identity(self.row, self.state), self.types, strict=True)):
+            lines.append(f"c{j} = tl.full([{form.rows}, {form.columns}], {text}, {dtype})")
+            if not self.folds:
+                lines.append(f"z{j} = tl.full([1, 1, 1], {text}, {dtype})")
+        return lines
+
+    def limit(self, left: str, tile: int, contiguous: bool) -> str:
+        """How far a side of the tile reaches."""
+        text = f"tl.minimum({left}, {tile}).to({self.index})"
+        return f"tl.multiple_of({text}, 16)" if contiguous and self.form.even and tile % 16 == 0 else text
+
+    def loop(self, tile: list[str]) -> list[str]:
+        """The loop over tiles; a program with one tile has none."""
+        form = self.form
+        lines = []
+        if form.looped or form.partial:
+            left = "N - r0"
+            first = "split * chunk" if form.partial else "0"
+            lines.append(f"u = {first} + step" if form.looped else f"u = {first}")
+            inner = [j for j, before in enumerate(form.reduced) if not before]
+            for j in reversed(inner):
+                lines += [f"w{j} = u % e{j}", f"u = u // e{j}"]
+            outer = [j for j, before in enumerate(form.reduced) if before]
+            if outer:
+                lines += [f"r0 = (u % tiles) * {form.reduced_tile}", "u = u // tiles"]
+                for j in reversed(outer):
+                    lines += [f"w{j} = u % e{j}", f"u = u // e{j}"]
+            else:
+                lines.append(f"r0 = u * {form.reduced_tile}")
+            for name, scale in zip(self.operands, self.scales, strict=True):
+                terms = [f"w{j} * reduced{j}_{name}" for j in range(len(form.reduced))]
+                terms += self.moves(name, "reduced", "r0")
+                lines.append(f"p{name} = a{name} + {scale}({' + '.join(terms) or '0'})")
+            if "i" in self.names:
+                terms = [f"w{j} * reduced{j}_i" for j in range(len(form.reduced))] + self.moves("i", "reduced", "r0")
+                lines.append(f"i0 = {' + '.join(terms) or '0'}")
+        else:
+            left = "N"
+            lines += [f"p{name} = a{name}" for name in self.operands]
+            if "i" in self.names:
+                lines.append("i0 = 0")
+        lines.append(f"red_m = red < {self.limit(left, form.reduced_tile, form.along_columns)}")
+        if not form.along_columns:
+            # Layers beyond the end read the last element again, and are left out later: a mask would vary by layer.
+            lines.append(f"read = tl.minimum(red, {self.limit(left, form.reduced_tile, False)} - 1)")
+        lines += ["m = kept_m & red_m", *tile]
+        if form.looped:
+            count = "tl.minimum(steps - split * chunk, chunk)" if form.partial else "steps"
+            lines = [f"for step in range(0, {count}.to(tl.int32)):", *(f"    {line}" for line in lines)]
+        if self.folds and self.row.settle is not None:
+            lines.append(f"{self.carried} = reduction.{self.row.settle}({self.carried})")
+        return lines
+
+    def address(self, j: int) -> generate.Address:
+        kept, reduced = self.form.pattern[j]
+        place = "red" if self.form.along_columns else "read"
+        terms = []
+        for side, index, cls in (("kept", "kept", kept), ("reduced", place, reduced)):
+            if cls != "0":
+                terms.append(index if cls == "1" else f"{index} * {side}_{j}.to({self.index})")
+        # What one side does not move is loaded as a smaller block under the other side's own mask.
+        masks = {"": "", "kept": ", mask=kept_m", "red": ", mask=red_m", "keptred": ", mask=m"}
+        mask = masks[("kept" if kept != "0" else "") + ("red" if reduced != "0" and self.form.along_columns else "")]
+        return generate.Address(" + ".join(terms) or "0", bool(terms), mask)
+
+    def take_tile(self) -> tuple[list[str], list[tuple[str, str]]]:
+        """Statements that read a tile, fold its layers, and take them into the carried state; what they take."""
+        form, row = self.form, self.row
+        shape = f"[{form.depth}, {form.rows}, {form.columns}]"
+        lines: list[str] = []
+        if self.expression is None:
+            parameters = [(f"p{j}", type_row(dtype).pointer) for j, dtype in enumerate(self.state)]
+            elements = []
+            for j in range(len(self.state)):
+                address = self.address(j)
+                lines.append(f"x{j} = tl.load(p{j} + ({address.offset}){address.mask})")
+                elements.append(f"x{j}")
+        else:
+            body = generate.body(self.expression, self.address, shape)
+            parameters = body.parameters
+            self.modules |= body.modules
+            lines += body.lines
+            base = type_row(component(accumulator(row, self.sig.dtype))).value
+            elements = [f"x{j}" for j in range(len(body.value))]
+            lines += [f"x{j} = tl.broadcast_to(({value}).to({base}), {shape})" for j, value in enumerate(body.value)]
+            if self.folds:
+                first = "step == 0" if form.looped else "True"
+                given = [*elements, f"tl.broadcast_to(m, {shape})", self.carried, first, str(bool(form.reduced))]
+                return [*lines, f"{self.carried} = reduction.{row.fold}({', '.join(given)})"], parameters
+            if row.before is not None:
+                count = 1 if row.state == "place" else len(self.state)
+                names = [f"y{j}" for j in range(count)]
+                lines.append(f"{', '.join(names)} = {row.function(row.before, self.sig.dtype)}({', '.join(elements)})")
+                elements = names
+            if row.state == "place":
+                lines.append(f"place = tl.broadcast_to((i0 + {self.place()}).to({self.types[1]}), {shape})")
+                elements.append("place")
+        names = [f"b{j}" for j in range(len(elements))]
+        lines += [f"b{j} = tl.where(m, {element}, z{j})" for j, element in enumerate(elements)]
+        folded = [f"t{j}" for j in range(len(names))]
+        lines.append(self.fold(names, folded, 0))
+        return [*lines, f"{self.carried} = {self.combine}({', '.join([self.carried, *folded])})"], parameters
+
+    def place(self) -> str:
+        cls = self.form.pattern[-1][1]
+        return {"0": "red * 0", "1": "red"}.get(cls, f"red * reduced_i.to({self.types[1]})")
+
+    def fold(self, names: list[str], targets: list[str], axis: int) -> str:
+        given = names[0] if len(names) == 1 else f"({', '.join(names)})"
+        return f"{', '.join(targets)} = tl.reduce({given}, {axis}, {self.combine})"
+
+    def finish(self) -> list[str]:
+        """Fold the plane, and store."""
+        form, row, dtype = self.form, self.row, self.sig.dtype
+        count = len(self.state)
+        names = [f"f{j}" for j in range(count)]
+        axis = 1 if form.along_columns else 0
+        lines = [self.fold([f"c{j}" for j in range(count)], names, axis)]
+        lines += [
+            f"place1 = tl.arange(0, {form.kept_tile}).to(tl.int64)",
+            "store_m = place1 < M - k0",
+        ]
+        if form.partial:
+            return lines + [f"tl.store(o{j} + place1 * kept_o, f{j}, mask=store_m)" for j in range(count)]
+        if row.after is not None:
+            parts = 2 if is_complex(dtype) else 1
+            results = [f"h{j}" for j in range(parts)]
+            function = row.function(row.after, dtype)
+            lines.append(f"{', '.join(results)} = {function}({', '.join([*names, 'number'])})")
+        else:
+            results = names[1:] if row.state == "place" else names
+        target = result_dtype(row, dtype)
+        part = component(target)
+        source = component(self.state[-1] if row.state == "place" else self.state[0])
+        if part != source:
+            self.modules.add("elementwise")
+            results = [f"elementwise.cast({name}, {type_row(part).value})" for name in results]
+        where = generate.Address("place1 * kept_o", mask=", mask=store_m")
+        return lines + generate.store("o0", where, tuple(results))
+
+
+@lru_cache(maxsize=4096)
+def leaf_dtypes(sig: Sig) -> tuple[np.dtype, ...]:
+    if sig.op == "leaf":
+        return (sig.dtype,)
+    return tuple(dtype for kid in sig.kids if kid is not SAME for dtype in leaf_dtypes(kid))
