@@ -2,7 +2,6 @@
 
 from math import e, inf, nan, pi
 
-from nbx_array import linalg
 from nbx_array._array import Array, asnumpy
 from nbx_array._controls import (
     counters,
@@ -127,7 +126,7 @@ from nbx_array._elementwise import (
 )
 from nbx_array._explain import explain
 from nbx_array._inspection import __array_namespace_info__
-from nbx_array._linear_algebra import matmul
+from nbx_array._linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from nbx_array._manipulation import (
     broadcast_arrays,
     broadcast_shapes,
@@ -144,7 +143,6 @@ from nbx_array._manipulation import (
 from nbx_array._searching import argmax, argmin, count_nonzero, nonzero, where
 from nbx_array._statistical import max, mean, min, prod, std, sum, var
 from nbx_array._utility import all, any
-from nbx_array.linalg import vecdot
 from nbx_array.memory import OutOfMemoryError
 
 __array_api_version__ = "2025.12"
@@ -153,10 +151,10 @@ newaxis = None
 
 def __getattr__(name: str) -> object:
     """What is loaded when first asked for."""
-    if name == "fft":
-        import nbx_array.fft
+    if name in ("fft", "linalg"):
+        import importlib
 
-        return nbx_array.fft
+        return importlib.import_module(f"nbx_array.{name}")
     if name == "bfloat16":
         from nbx_array._data_types import bfloat16
 

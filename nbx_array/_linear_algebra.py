@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Sequence
 
 import numpy as np
 
 from nbx_array._array import Array, cast, copy
 from nbx_array._creation import _array, _new
 from nbx_array._data_types import result_type
+from nbx_array._elementwise import conj, multiply
 from nbx_array._expression import from_view, realize
+from nbx_array._manipulation import moveaxis, permute_dims, reshape
+from nbx_array._statistical import sum
 from nbx_array.kernels import matmul as kernels
+from nbx_array.kernels.types import kind
 from nbx_array.memory import View
-from nbx_array.memory.view import broadcast_shapes, broadcast_strides, collapse, contiguous_strides
+from nbx_array.memory.view import broadcast_shapes, broadcast_strides, collapse, contiguous_strides, normalize_axis
 
+_FLOAT32 = np.dtype(np.float32)
 _INT64 = np.dtype(np.int64)
 
 
@@ -75,3 +82,77 @@ def _stacked(x: View, stack: tuple[int, ...]) -> View:
         return _stacked(packed, stack)
     step = steps[0] if steps else 0
     return x._replace(shape=(math.prod(stack), *matrix), strides=(step, *strides[-2:]))
+
+
+def matrix_transpose(x: Array, /) -> Array:
+    """A view of a stack of matrices, each transposed; `x.mT`.
+
+    Raises ValueError for fewer than two dimensions. Standard: linear algebra functions, `matrix_transpose`.
+
+    >>> xp.matrix_transpose(xp.asarray([[1, 2], [3, 4]]))
+    Array([[1, 3],
+           [2, 4]], device='cpu')
+    """
+    if _array(x, "matrix_transpose").ndim < 2:
+        raise ValueError(f"matrix_transpose: expected at least 2 dimensions, got shape {x.shape}")
+    return x.mT
+
+
+def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
+    """Products of elements summed over axes: the other axes of x1, then those of x2, remain.
+
+    axes: the number of last axes of x1 and first ones of x2 to sum over, or the axes of each, which correspond in turn.
+    Raises ValueError for axes that differ in number or length, or that are named twice, AxisError for one out of
+    bounds. Standard: linear algebra functions, `tensordot`.
+
+    >>> xp.tensordot(xp.asarray([[1, 2], [3, 4]]), xp.asarray([10, 1]), axes=1)
+    Array([12, 34], device='cpu')
+    """
+    _array(x1, "tensordot")
+    _array(x2, "tensordot")
+    if isinstance(axes, tuple | list):
+        first, second = axes
+        left = tuple(normalize_axis(operator.index(axis), x1.ndim) for axis in first)
+        right = tuple(normalize_axis(operator.index(axis), x2.ndim) for axis in second)
+    else:
+        count = operator.index(axes)
+        if not 0 <= count <= min(x1.ndim, x2.ndim):
+            raise ValueError(f"tensordot: {count} axes of shapes {x1.shape} and {x2.shape}")
+        left, right = tuple(range(x1.ndim - count, x1.ndim)), tuple(range(count))
+    lengths = tuple(x1.shape[axis] for axis in left)
+    if lengths != tuple(x2.shape[axis] for axis in right) or len(set(left)) < len(left) or len(set(right)) < len(right):
+        raise ValueError(f"tensordot: axes {left} of shape {x1.shape} and {right} of {x2.shape} do not correspond")
+    rows = tuple(axis for axis in range(x1.ndim) if axis not in left)
+    columns = tuple(axis for axis in range(x2.ndim) if axis not in right)
+    down, across = (tuple(x.shape[i] for i in kept) for x, kept in ((x1, rows), (x2, columns)))
+    inner = math.prod(lengths)
+    a = reshape(permute_dims(x1, rows + left), (math.prod(down), inner))
+    b = reshape(permute_dims(x2, right + columns), (inner, math.prod(across)))
+    return reshape(matmul(a, b), down + across)
+
+
+def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """The dot product of vectors along an axis: the sum of conj(x1) * x2, in one pass over both.
+
+    x1, x2: any dtypes, shapes that broadcast but for the axis, which has the same length in both. axis: counted in each
+    array by itself. Result: of the common dtype; 16-bit floats are multiplied and added in float32.
+    Raises AxisError for an axis out of bounds, ValueError for lengths that differ or shapes that do not broadcast.
+    Standard: linear algebra functions, `vecdot`.
+
+    >>> xp.vecdot(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.asarray([10.0, 1.0]))
+    Array([12., 34.], device='cpu')
+    """
+    axis = operator.index(axis)
+    places = [normalize_axis(axis, _array(x, "vecdot").ndim) for x in (x1, x2)]
+    lengths = [x.shape[place] for x, place in zip((x1, x2), places, strict=True)]
+    if lengths[0] != lengths[1]:
+        raise ValueError(f"vecdot: lengths {lengths[0]} and {lengths[1]} differ along axis {axis}")
+    dtype = result_type(x1, x2)
+    if places[0] - x1.ndim != places[1] - x2.ndim:
+        x1, x2 = (moveaxis(x, place, -1) for x, place in zip((x1, x2), places, strict=True))
+        places[0] = x1.ndim - 1
+    fromend = places[0] - x1.ndim
+    if kind(dtype) == "f" and dtype.itemsize == 2:
+        x1, x2 = cast(x1, _FLOAT32), cast(x2, _FLOAT32)
+    product = multiply(conj(x1) if x1.dtype.kind == "c" else x1, x2)
+    return cast(sum(product, axis=fromend), dtype)

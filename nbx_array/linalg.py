@@ -1,52 +1,485 @@
-"""Linear algebra functions of the standard."""
+"""Linear algebra functions of the standard, over stacks of matrices in the last two dimensions.
+
+Factorisations are NumPy's (LAPACK's) on the CPU, over the same memory. LinAlgError is numpy.linalg's: a matrix that has
+no result raises it, which takes a look at the device's answer.
+"""
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from nbx_array._array import Array, cast
-from nbx_array._creation import _array
+from nbx_array import _factorisations, _lapack
+from nbx_array._array import Array, cast, filled
+from nbx_array._creation import _array, eye
 from nbx_array._data_types import result_type
-from nbx_array._elementwise import abs, conj, divide, isfinite, logical_and, multiply, pow
-from nbx_array._linear_algebra import matmul as matmul
-from nbx_array._manipulation import moveaxis
+from nbx_array._elementwise import abs, conj, divide, isfinite, logical_and, multiply, pow, subtract
+from nbx_array._expression import from_view
+from nbx_array._linear_algebra import matmul, matrix_transpose, tensordot, vecdot
+from nbx_array._manipulation import broadcast_to, expand_dims, moveaxis, stack
 from nbx_array._reduction import Axis, check_axes, inexact, reduce
 from nbx_array._searching import count_nonzero, where
 from nbx_array._statistical import max, min, sum
-from nbx_array.kernels.types import kind
-from nbx_array.memory.view import normalize_axis
+from nbx_array.kernels.types import default_complex, kind
+from nbx_array.memory.view import broadcast_shapes, normalize_axis
+
+__all__ = [
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
 
 FLOAT32 = np.dtype(np.float32)
 
 
-def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """The dot product of vectors along an axis: the sum of conj(x1) * x2, in one pass over both.
+class EigResult(NamedTuple):
+    """Eigenvalues and, in columns, eigenvectors of a square matrix."""
 
-    x1, x2: any dtypes, shapes that broadcast but for the axis, which has the same length in both. axis: counted in each
-    array by itself. Result: of the common dtype; 16-bit floats are multiplied and added in float32.
-    Raises AxisError for an axis out of bounds, ValueError for lengths that differ or shapes that do not broadcast.
-    Standard: linear algebra functions, `vecdot`.
+    eigenvalues: Array
+    eigenvectors: Array
 
-    >>> xp.vecdot(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.asarray([10.0, 1.0]))
-    Array([12., 34.], device='cpu')
+
+class EighResult(NamedTuple):
+    """Eigenvalues, ascending, and in columns orthonormal eigenvectors of a Hermitian matrix."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class QRResult(NamedTuple):
+    """An orthonormal and an upper triangular factor."""
+
+    Q: Array
+    R: Array
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant and the logarithm of its magnitude."""
+
+    sign: Array
+    logabsdet: Array
+
+
+class SVDResult(NamedTuple):
+    """Left singular vectors, singular values in descending order, and adjoint right singular vectors."""
+
+    U: Array
+    S: Array
+    Vh: Array
+
+
+# ------------------------------------------------------------------------------------------------------- operands
+
+
+def _matrices(name: str, x: Array) -> Array:
+    if _array(x, name).ndim < 2:
+        raise ValueError(f"{name}: expected at least 2 dimensions, got shape {x.shape}")
+    return x
+
+
+def _inexact(name: str, x: Array) -> Array:
+    """Matrices to factorise: of a dtype that NumPy factorises, too."""
+    x = inexact(_matrices(name, x))
+    if _is_short(x.dtype):
+        raise TypeError(f"{name}: dtype {x.dtype} is not supported; cast to float32")
+    return x
+
+
+def _square(name: str, x: Array) -> Array:
+    if _matrices(name, x).shape[-1] != x.shape[-2]:
+        raise ValueError(f"{name}: expected square matrices, got shape {x.shape}")
+    return _inexact(name, x)
+
+
+def _adjoint(x: Array) -> Array:
+    return conj(x.mT) if x.dtype.kind == "c" else x.mT
+
+
+# ------------------------------------------------------------------------------------------------- factorisations
+
+
+def cholesky(x: Array, /, *, upper: bool = False) -> Array:
+    """The lower triangular L with x = L Lᴴ, of Hermitian positive definite matrices; with `upper` U = Lᴴ.
+
+    x: shape (..., N, N), floating point; only its lower triangle is read. Raises LinAlgError for a matrix that is not
+    positive definite, ValueError for matrices that are not square.
+    Standard: linear algebra functions, `cholesky`.
+
+    >>> xp.linalg.cholesky(xp.asarray([[4.0, 2.0], [2.0, 10.0]]))
+    Array([[2., 0.],
+           [1., 3.]], device='cpu')
+    """
+    lower = _factorisations.cholesky(_square("cholesky", x))
+    return _adjoint(lower) if upper else lower
+
+
+def det(x: Array, /) -> Array:
+    """The determinant of each matrix; 1 of an empty one.
+
+    x: shape (..., N, N), floating point. Raises ValueError for matrices that are not square.
+    Standard: linear algebra functions, `det`.
+
+    >>> xp.linalg.det(xp.asarray([[2.0, 1.0], [1.0, 4.0]]))
+    Array(7., device='cpu')
+    """
+    return _factorisations.det(_square("det", x))
+
+
+def slogdet(x: Array, /) -> SlogdetResult:
+    """The sign (of complex matrices, the phase) of the determinant and the logarithm of its magnitude.
+
+    Of a singular matrix they are 0 and -inf. x: shape (..., N, N), floating point. Raises ValueError for matrices that
+    are not square. Standard: linear algebra functions, `slogdet`.
+
+    >>> xp.linalg.slogdet(xp.asarray([[0.0, 1.0], [1.0, 0.0]]))
+    SlogdetResult(sign=Array(-1., device='cpu'), logabsdet=Array(0., device='cpu'))
+    """
+    return SlogdetResult(*_factorisations.slogdet(_square("slogdet", x)))
+
+
+def eig(x: Array, /) -> EigResult:
+    """Eigenvalues and eigenvectors, in columns of length 1, of square matrices; always complex.
+
+    LAPACK computes them on the host: arrays of a GPU are copied there and the result back.
+    x: shape (..., N, N), floating point. Raises ValueError for matrices that are not square, LinAlgError where the
+    iteration does not converge or elements are not finite. Standard: linear algebra functions, `eig`.
+
+    >>> xp.linalg.eig(xp.asarray([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
+    Array([2.+0.j, 3.+0.j], device='cpu')
+    """
+    x = _square("eig", x)
+    values, vectors = _lapack.run("eig", np.linalg.eig, x)
+    return EigResult(cast(values, _complex(x)), cast(vectors, _complex(x)))
+
+
+def eigvals(x: Array, /) -> Array:
+    """The eigenvalues of square matrices, always complex; as `eig` computes them.
+
+    x: shape (..., N, N), floating point. Raises what `eig` raises. Standard: linear algebra functions, `eigvals`.
+
+    >>> xp.linalg.eigvals(xp.asarray([[0.0, 1.0], [-1.0, 0.0]]))
+    Array([0.+1.j, 0.-1.j], device='cpu')
+    """
+    x = _square("eigvals", x)
+    (values,) = _lapack.run("eigvals", np.linalg.eigvals, x)
+    return cast(values, _complex(x))
+
+
+def _complex(x: Array) -> np.dtype:
+    return result_type(x.dtype, np.dtype(np.complex64)) if x.dtype != np.float64 else default_complex(x.device)
+
+
+def eigh(x: Array, /) -> EighResult:
+    """Eigenvalues, ascending, and orthonormal eigenvectors, in columns, of Hermitian matrices.
+
+    x: shape (..., N, N), floating point; only its lower triangle is read. Raises ValueError for matrices that are not
+    square, LinAlgError where the iteration does not converge. Standard: linear algebra functions, `eigh`.
+
+    >>> xp.linalg.eigh(xp.asarray([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
+    Array([1., 3.], device='cpu')
+    """
+    return EighResult(*_factorisations.eigh("eigh", _square("eigh", x)))
+
+
+def eigvalsh(x: Array, /) -> Array:
+    """The eigenvalues, ascending, of Hermitian matrices.
+
+    x: shape (..., N, N), floating point; only its lower triangle is read. Raises what `eigh` raises.
+    Standard: linear algebra functions, `eigvalsh`.
+
+    >>> xp.linalg.eigvalsh(xp.asarray([[2.0, 1.0], [1.0, 2.0]]))
+    Array([1., 3.], device='cpu')
+    """
+    return _factorisations.eigh("eigvalsh", _square("eigvalsh", x))[0]
+
+
+def inv(x: Array, /) -> Array:
+    """The inverse of each matrix.
+
+    x: shape (..., N, N), floating point. Raises LinAlgError for a singular matrix, ValueError for matrices that are not
+    square. Standard: linear algebra functions, `inv`.
+
+    >>> xp.linalg.inv(xp.asarray([[2.0, 0.0], [0.0, 4.0]]))
+    Array([[0.5 , 0.  ],
+           [0.  , 0.25]], device='cpu')
+    """
+    return _factorisations.inv(_square("inv", x))
+
+
+def solve(x1: Array, x2: Array, /) -> Array:
+    """The x with x1 x = x2, for square matrices x1.
+
+    x1: shape (..., N, N), floating point. x2: one vector, shape (N,), for all matrices, or matrices of shape
+    (..., N, K); the leading dimensions broadcast. Raises LinAlgError for a singular matrix, ValueError for matrices
+    that are not square and shapes that do not fit. Standard: linear algebra functions, `solve`.
+
+    >>> xp.linalg.solve(xp.asarray([[2.0, 0.0], [0.0, 4.0]]), xp.asarray([2.0, 2.0]))
+    Array([1. , 0.5], device='cpu')
+    """
+    a, b = _square("solve", x1), inexact(_array(x2, "solve"))
+    vector = b.ndim == 1
+    if b.ndim == 0 or b.shape[0 if vector else -2] != a.shape[-1]:
+        raise ValueError(f"solve: {x1.shape} and {x2.shape} are no matrices and right sides of one length")
+    if a.device is not b.device:
+        raise ValueError(f"solve: operands lie on {a.device} and {b.device}; move one with to_device")
+    dtype = result_type(a, b)
+    b = expand_dims(b, axis=1) if vector else b
+    try:
+        dims = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError as error:
+        raise ValueError(f"solve: {error}") from None
+    a = broadcast_to(cast(a, dtype), (*dims, *a.shape[-2:]))
+    b = broadcast_to(cast(b, dtype), (*dims, *b.shape[-2:]))
+    result = _factorisations.solve(a, b)
+    return result[..., 0] if vector else result
+
+
+def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
+    """Q with orthonormal columns and upper triangular R with x = Q R.
+
+    x: shape (..., M, N), floating point. mode: "reduced" for Q of shape (..., M, K) and R of (..., K, N), where K is
+    the less of M and N, "complete" for (..., M, M) and (..., M, N). Raises ValueError for another mode.
+    Standard: linear algebra functions, `qr`.
+
+    >>> xp.linalg.qr(xp.asarray([[0.0, 2.0], [0.0, 0.0], [0.0, 0.0]])).R.shape
+    (2, 2)
+    """
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f'qr: mode must be "reduced" or "complete", not {mode!r}')
+    return QRResult(*_factorisations.qr(_inexact("qr", x), complete=mode == "complete"))
+
+
+def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
+    """U, S and Vᴴ with x = U diag(S) Vᴴ: orthonormal columns and rows, singular values in descending order.
+
+    x: shape (..., M, N), floating point. full_matrices: U of shape (..., M, M) and Vh of (..., N, N); else (..., M, K)
+    and (..., K, N), where K is the less of M and N. Raises LinAlgError where the iteration does not converge.
+    Standard: linear algebra functions, `svd`.
+
+    >>> xp.linalg.svd(xp.asarray([[3.0, 0.0], [0.0, 4.0]])).S
+    Array([4., 3.], device='cpu')
+    """
+    return SVDResult(*_factorisations.svd("svd", _inexact("svd", x), full=bool(full_matrices)))
+
+
+def svdvals(x: Array, /) -> Array:
+    """The singular values, in descending order, of each matrix.
+
+    x: shape (..., M, N), floating point. Raises LinAlgError where the iteration does not converge.
+    Standard: linear algebra functions, `svdvals`.
+
+    >>> xp.linalg.svdvals(xp.asarray([[3.0, 0.0], [0.0, 4.0]]))
+    Array([4., 3.], device='cpu')
+    """
+    return _singular_values("svdvals", x)
+
+
+def _singular_values(name: str, x: Array) -> Array:
+    return _factorisations.svdvals(name, _inexact(name, x))
+
+
+# ------------------------------------------------------------------------------------------------ made of the above
+
+
+def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
+    """The Moore-Penrose pseudo-inverse of each matrix.
+
+    x: shape (..., M, N), floating point. rtol: singular values up to rtol times the greatest count as zero; by default
+    the greater of M and N times the dtype's epsilon. Raises what `svd` raises.
+    Standard: linear algebra functions, `pinv`.
+
+    >>> xp.linalg.pinv(xp.asarray([[2.0, 0.0]]))
+    Array([[0.5],
+           [0. ]], device='cpu')
+    """
+    x = _inexact("pinv", x)
+    if 0 in x.shape:
+        return _zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x)
+    u, s, vh = _factorisations.svd("pinv", x, full=False)
+    counts = _above(s, x, rtol)
+    inverse = where(counts, divide(1.0, where(counts, s, 1.0)), 0.0)
+    return matmul(_adjoint(vh), multiply(inverse[..., :, None], _adjoint(u)))
+
+
+def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
+    """The number, int64, of singular values of each matrix that are above rtol times the greatest.
+
+    x: shape (..., M, N), floating point. rtol: by default the greater of M and N times the dtype's epsilon. Raises
+    what `svdvals` raises. Standard: linear algebra functions, `matrix_rank`.
+
+    >>> xp.linalg.matrix_rank(xp.asarray([[1.0, 2.0], [2.0, 4.0]]))
+    Array(1, device='cpu')
+    """
+    x = _inexact("matrix_rank", x)
+    s = _singular_values("matrix_rank", x)
+    return count_nonzero(_above(s, x, rtol) if s.size else s, axis=-1)
+
+
+def _above(s: Array, x: Array, rtol: float | Array | None) -> Array:
+    """Which singular values of x count."""
+    if rtol is None:
+        rtol = builtins.max(x.shape[-2:]) * float(np.finfo(s.dtype).eps)
+    limit = expand_dims(rtol, axis=-1) if isinstance(rtol, Array) else rtol
+    return s > multiply(max(s, axis=-1, keepdims=True), limit)
+
+
+def matrix_norm(
+    x: Array, /, *, keepdims: bool = False, ord: int | float | Literal["fro", "nuc"] | None = "fro"
+) -> Array:
+    """The norm of each matrix.
+
+    x: shape (..., M, N), floating point. keepdims: keep the last two axes with length 1. ord: "fro", the root of the
+    sum of squares; "nuc", the sum of the singular values; 1 or inf, the greatest sum of magnitudes of a column or a
+    row; 2, the greatest singular value; -1, -inf, -2 the least of these. Raises ValueError for another ord.
+    Standard: linear algebra functions, `matrix_norm`.
+
+    >>> xp.linalg.matrix_norm(xp.asarray([[3.0, -4.0], [0.0, 0.0]]), ord=1)
+    Array(4., device='cpu')
+    """
+    x = inexact(_matrices("matrix_norm", x))
+    if ord == "fro":
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord == "nuc":
+        result = sum(_singular_values("matrix_norm", x), axis=-1)
+    elif isinstance(ord, (int, float)) and builtins.abs(ord) in (1, 2, math.inf):
+        if builtins.abs(ord) == 2:
+            sizes = _singular_values("matrix_norm", x)
+        else:
+            sizes = sum(abs(x), axis=-2 if builtins.abs(ord) == 1 else -1)
+        if ord > 0 and not sizes.shape[-1]:
+            result = _zeros(sizes.shape[:-1], sizes)
+        else:
+            result = (max if ord > 0 else min)(sizes, axis=-1)
+    else:
+        raise ValueError(f'matrix_norm: ord must be "fro", "nuc", 1, -1, 2, -2, inf or -inf, not {ord!r}')
+    return expand_dims(result, axis=(-2, -1)) if keepdims else result
+
+
+def matrix_power(x: Array, n: int, /) -> Array:
+    """The n-th power of each matrix; of the inverse if n is negative.
+
+    x: shape (..., N, N). Raises TypeError for an n that is no integer, LinAlgError for a negative power of a singular
+    matrix, ValueError for matrices that are not square. Standard: linear algebra functions, `matrix_power`.
+
+    >>> xp.linalg.matrix_power(xp.asarray([[1.0, 1.0], [0.0, 1.0]]), 5)
+    Array([[1., 5.],
+           [0., 1.]], device='cpu')
+    """
+    n = operator.index(n)
+    if _matrices("matrix_power", x).shape[-1] != x.shape[-2]:
+        raise ValueError(f"matrix_power: expected square matrices, got shape {x.shape}")
+    if n < 0:
+        x, n = inv(x), -n
+    if n == 0:
+        return broadcast_to(eye(x.shape[-1], dtype=x.dtype, device=x.device), x.shape)
+    power = x
+    result: Array | None = None
+    while n:
+        if n & 1:
+            result = +power if result is None else matmul(result, power)
+        n >>= 1
+        power = matmul(power, power) if n else power
+    assert result is not None
+    return result
+
+
+def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """The cross product of vectors of three components along an axis.
+
+    x1, x2: numeric, shapes that broadcast but for the axis. axis: counted in each array by itself. Raises ValueError
+    for an axis of another length or shapes that do not broadcast, AxisError for an axis out of bounds.
+    Standard: linear algebra functions, `cross`.
+
+    >>> xp.linalg.cross(xp.asarray([1, 0, 0]), xp.asarray([0, 1, 0]))
+    Array([0, 0, 1], device='cpu')
     """
     axis = operator.index(axis)
-    places = [normalize_axis(axis, _array(x, "vecdot").ndim) for x in (x1, x2)]
-    lengths = [x.shape[place] for x, place in zip((x1, x2), places, strict=True)]
-    if lengths[0] != lengths[1]:
-        raise ValueError(f"vecdot: lengths {lengths[0]} and {lengths[1]} differ along axis {axis}")
-    dtype = result_type(x1, x2)
-    if places[0] - x1.ndim != places[1] - x2.ndim:
-        x1, x2 = (moveaxis(x, place, -1) for x, place in zip((x1, x2), places, strict=True))
-        places[0] = x1.ndim - 1
-    fromend = places[0] - x1.ndim
-    if _is_short(dtype):
-        x1, x2 = cast(x1, FLOAT32), cast(x2, FLOAT32)
-    product = multiply(conj(x1) if x1.dtype.kind == "c" else x1, x2)
-    return cast(sum(product, axis=fromend), dtype)
+    places = [normalize_axis(axis, _array(x, "cross").ndim) for x in (x1, x2)]
+    for x, place in zip((x1, x2), places, strict=True):
+        if x.shape[place] != 3:
+            raise ValueError(f"cross: expected 3 components along axis {axis}, got shape {x.shape}")
+    a, b = (moveaxis(x, place, 0) for x, place in zip((x1, x2), places, strict=True))
+    parts = [
+        subtract(multiply(a[i, ...], b[j, ...]), multiply(a[j, ...], b[i, ...])) for i, j in ((1, 2), (2, 0), (0, 1))
+    ]
+    return moveaxis(stack(parts), 0, axis)
+
+
+def outer(x1: Array, x2: Array, /) -> Array:
+    """The products of every element of one vector with every one of another.
+
+    x1: shape (N,). x2: shape (M,). Result: shape (N, M). Raises ValueError for arrays of other dimensions.
+    Standard: linear algebra functions, `outer`.
+
+    >>> xp.linalg.outer(xp.asarray([1, 2]), xp.asarray([3, 4]))
+    Array([[3, 4],
+           [6, 8]], device='cpu')
+    """
+    if _array(x1, "outer").ndim != 1 or _array(x2, "outer").ndim != 1:
+        raise ValueError(f"outer: expected 1-dimensional arrays, got shapes {x1.shape} and {x2.shape}")
+    return multiply(x1[:, None], x2[None, :])
+
+
+def diagonal(x: Array, /, *, offset: int = 0) -> Array:
+    """A view of the diagonal of each matrix.
+
+    x: shape (..., M, N). offset: of the diagonal, counted upwards from the main one; one beyond the matrix is empty.
+    Raises ValueError for fewer than two dimensions. Standard: linear algebra functions, `diagonal`.
+
+    >>> xp.linalg.diagonal(xp.asarray([[1, 2], [3, 4]]))
+    Array([1, 4], device='cpu')
+    """
+    view = _matrices("diagonal", x).view()
+    offset = operator.index(offset)
+    (*dims, m, n), (*steps, row, column) = view.shape, view.strides
+    length = builtins.max(builtins.min(m, n - offset) if offset >= 0 else builtins.min(m + offset, n), 0)
+    start = (offset * column if offset > 0 else -offset * row) if length else 0
+    return from_view(
+        Array,
+        view._replace(shape=(*dims, length), strides=(*steps, row + column), offset=view.offset + start),
+    )
+
+
+def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
+    """The sum of the diagonal of each matrix.
+
+    x: shape (..., M, N), numeric. offset: as `diagonal` has it. dtype: as `sum` has it, int64 for signed integers and
+    uint64 for unsigned ones by default. Raises ValueError for fewer than two dimensions.
+    Standard: linear algebra functions, `trace`.
+
+    >>> xp.linalg.trace(xp.asarray([[1, 2], [3, 4]]))
+    Array(5, device='cpu')
+    """
+    return sum(diagonal(_matrices("trace", x), offset=offset), axis=-1, dtype=dtype)
+
+
+# --------------------------------------------------------------------------------------------------- vector norms
 
 
 def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: int | float = 2) -> Array:
@@ -97,3 +530,7 @@ def _scaled_norm(size: Array, axes: tuple[int, ...], keepdims: bool, ord: float)
 
 def _is_short(dtype: np.dtype) -> bool:
     return kind(dtype) == "f" and dtype.itemsize == 2
+
+
+def _zeros(shape: tuple[int, ...], like: Array) -> Array:
+    return filled(shape, 0, like.dtype, like.device, "zeros")

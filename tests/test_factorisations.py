@@ -1,0 +1,375 @@
+"""Factorisations by their backward error, by NumPy's routines and by our kernels, and what is made of them."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from nbx_array.kernels.matmul import on_host
+
+DTYPES = ["float32", "float64", "complex64", "complex128"]
+SIZES = [1, 2, 3, 5, 17, 33, 65, 130]
+SHAPES = [(1, 1), (5, 3), (3, 5), (17, 17), (65, 33), (33, 70), (2, 3, 4, 4), (7, 3, 3)]
+
+
+@pytest.fixture(params=["default", "kernels"])
+def la(request, xp, monkeypatch):
+    """xp.linalg as it comes and, on the CPU, with NumPy's routines off."""
+    if request.param == "kernels":
+        monkeypatch.setattr(sys.modules[on_host.__module__], "HOST_ROUTINES", False)
+    return xp.linalg
+
+
+def noise(rng, dtype, shape):
+    values = rng.normal(size=shape)
+    return (values + 1j * rng.normal(size=shape) if np.dtype(dtype).kind == "c" else values).astype(dtype)
+
+
+def orthonormal(rng, dtype, n):
+    return np.linalg.qr(noise(rng, np.result_type(dtype, np.float64), (n, n)))[0]
+
+
+def with_spectrum(rng, dtype, spectrum, hermitian=False):
+    """A matrix of given singular values, or of given eigenvalues."""
+    u = orthonormal(rng, dtype, len(spectrum))
+    v = u if hermitian else orthonormal(rng, dtype, len(spectrum))
+    return ((u * spectrum) @ v.conj().T).astype(dtype)
+
+
+def spectra(n, eps):
+    """Spectra that are hard: ill-conditioned to 1/eps, deficient, graded, clustered, all equal."""
+    steps = np.arange(n) / max(n - 1, 1)
+    yield "graded", eps**steps
+    yield "rank-deficient", np.where(np.arange(n) < (n + 1) // 2, 1.0, 0.0)
+    yield "clustered", 1 + eps * 10 * np.arange(n)
+    yield "one small", np.where(np.arange(n) < n - 1, 1.0, eps)
+    yield "tiny", 1e-30 * (1 + steps)
+    yield "large", 1e30 * (1 + steps)
+
+
+def wide(x):
+    return np.asarray(x).astype(np.complex128 if np.asarray(x).dtype.kind == "c" else np.float64)
+
+
+def norm(x):
+    """The 2-norm of the worst matrix of a stack's error, or of the matrix."""
+    return np.linalg.norm(wide(x), 2, axis=(-2, -1)) if 0 not in x.shape else np.zeros(x.shape[:-2])
+
+
+def eps_of(x):
+    return float(np.finfo(x.dtype).eps)
+
+
+def adjoint(x):
+    return np.swapaxes(wide(x), -1, -2).conj()
+
+
+def assert_orthonormal(q):
+    """The columns."""
+    n = max(q.shape[-2:])
+    assert np.all(norm(adjoint(q) @ wide(q) - np.eye(q.shape[-1])) <= 50 * n * eps_of(q))
+
+
+def assert_product(x, *factors):
+    product = wide(factors[0])
+    for factor in factors[1:]:
+        product = product @ wide(factor)
+    assert np.all(norm(wide(x) - product) <= 50 * max(x.shape[-2:]) * eps_of(x) * norm(x))
+
+
+def check_svd(xp, la, host):
+    m, n = host.shape[-2:]
+    k = min(m, n)
+    for full in (True, False):
+        u, s, vh = (np.asarray(part) for part in la.svd(xp.asarray(host), full_matrices=full))
+        assert u.shape == (*host.shape[:-1], m if full else k) and vh.shape == (*host.shape[:-2], n if full else k, n)
+        assert s.shape == (*host.shape[:-2], k) and s.dtype == host.real.dtype and u.dtype == vh.dtype == host.dtype
+        assert_orthonormal(u)
+        assert_orthonormal(np.swapaxes(vh.conj(), -1, -2))
+        assert np.all(s >= 0) and np.all(np.diff(s, axis=-1) <= 0)
+        assert_product(host, u[..., :k] * s[..., None, :], vh[..., :k, :])
+    values = np.asarray(la.svdvals(xp.asarray(host)))
+    assert np.all(np.abs(values - s) <= 50 * max(m, n) * eps_of(s) * s[..., :1])
+
+
+def check_eigh(xp, la, host):
+    n = host.shape[-1]
+    w, v = (np.asarray(part) for part in la.eigh(xp.asarray(host)))
+    assert w.shape == host.shape[:-1] and v.shape == host.shape
+    assert w.dtype == host.real.dtype and v.dtype == host.dtype
+    strict = np.tril(host, -1)
+    full = strict + np.swapaxes(strict, -1, -2).conj() + np.tril(np.triu(host)).real
+    assert_orthonormal(v)
+    assert np.all(np.diff(w, axis=-1) >= 0)
+    assert np.all(norm(wide(full) @ wide(v) - wide(v) * w[..., None, :]) <= 50 * n * eps_of(w) * norm(full))
+    values = np.asarray(la.eigvalsh(xp.asarray(host)))
+    assert np.all(np.abs(values - w) <= 50 * n * eps_of(w) * norm(full)[..., None])
+
+
+def check_qr(xp, la, host):
+    m, n = host.shape[-2:]
+    k = min(m, n)
+    for mode, rows in (("reduced", k), ("complete", m)):
+        q, r = (np.asarray(part) for part in la.qr(xp.asarray(host), mode=mode))
+        assert q.shape == (*host.shape[:-1], rows) and r.shape == (*host.shape[:-2], rows, n)
+        assert q.dtype == r.dtype == host.dtype
+        assert_orthonormal(q)
+        assert not np.any(np.tril(r, -1))
+        assert_product(host, q, r)
+
+
+def check_solve(xp, la, a, b):
+    x = np.asarray(la.solve(xp.asarray(a), xp.asarray(b)))
+    assert x.dtype == a.dtype
+    columns = (b[:, None], x[..., None]) if b.ndim == 1 else (b, x)
+    right, x = (wide(part) for part in columns)
+    n = a.shape[-1]
+    error = norm(wide(a) @ x - right)
+    assert np.all(error <= 50 * n * eps_of(a) * (norm(a) * norm(x) + norm(right)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", SIZES)
+def test_square_matrices(la, xp, rng, n, dtype):
+    host = noise(rng, dtype, (n, n))
+    positive = (wide(host) @ adjoint(host) + n * np.eye(n)).astype(dtype)
+    lower = np.asarray(la.cholesky(xp.asarray(positive)))
+    assert lower.dtype == dtype and not np.any(np.triu(lower, 1)) and np.all(np.diagonal(lower).real > 0)
+    assert_product(positive, lower, adjoint(lower))
+    np.testing.assert_array_equal(np.asarray(la.cholesky(xp.asarray(positive), upper=True)), lower.conj().T)
+    check_solve(xp, la, host, noise(rng, dtype, n))
+    check_solve(xp, la, host, noise(rng, dtype, (n, 3)))
+    inverse = np.asarray(la.inv(xp.asarray(host)))
+    error = norm(wide(host) @ wide(inverse) - np.eye(n))
+    assert inverse.dtype == dtype and error <= 50 * n * eps_of(host) * norm(host) * norm(inverse)
+    sign, logarithm = np.linalg.slogdet(wide(host))
+    got = la.slogdet(xp.asarray(host))
+    slack = 50 * n * eps_of(host) * np.linalg.cond(wide(host))
+    assert got.sign.dtype == dtype and got.logabsdet.dtype == host.real.dtype
+    assert abs(np.asarray(got.sign) - sign) <= slack and abs(np.asarray(got.logabsdet) - logarithm) <= slack * n
+    if n < 20:
+        determinant = np.linalg.det(wide(host))
+        assert abs(np.asarray(la.det(xp.asarray(host))) - determinant) <= slack * n * abs(determinant)
+    check_qr(xp, la, host)
+    check_svd(xp, la, host)
+    check_eigh(xp, la, host)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("n", [3, 17, 65])
+def test_hard_spectra(la, xp, rng, n, dtype):
+    for name, spectrum in spectra(n, float(np.finfo(dtype).eps)):
+        host = with_spectrum(rng, dtype, spectrum)
+        check_svd(xp, la, host)
+        check_qr(xp, la, host)
+        signs = rng.choice([-1, 1], size=n)
+        check_eigh(xp, la, with_spectrum(rng, dtype, spectrum * signs, hermitian=True))
+        if name != "rank-deficient":
+            check_solve(xp, la, host, noise(rng, dtype, (n, 2)))
+        assert int(la.matrix_rank(xp.asarray(host), rtol=1e-3)) == np.linalg.matrix_rank(host, rtol=1e-3)
+
+
+def test_large_matrices_in_parts(xp, rng):
+    for n in (257, 515):
+        host = noise(rng, "float64", (n, n))
+        check_solve(xp, xp.linalg, host, noise(rng, "float64", (n, 3)))
+        check_qr(xp, xp.linalg, host)
+        check_svd(xp, xp.linalg, host)
+        check_eigh(xp, xp.linalg, host)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_shapes_and_stacks(la, xp, rng, shape, dtype):
+    host = noise(rng, dtype, shape)
+    check_qr(xp, la, host)
+    check_svd(xp, la, host)
+    if shape[-1] == shape[-2]:
+        check_eigh(xp, la, host)
+        check_solve(xp, la, host, noise(rng, dtype, (*shape[:-1], 2)))
+        check_solve(xp, la, host, noise(rng, dtype, (shape[-1], 2)))
+        check_solve(xp, la, host, noise(rng, dtype, shape[-1]))
+    inverse = np.asarray(la.pinv(xp.asarray(host)))
+    np.testing.assert_allclose(inverse, np.linalg.pinv(host), atol=1e-3 if dtype == "complex64" else 1e-10)
+
+
+def test_strided_operands_are_left_alone(la, xp, rng):
+    host = noise(rng, "float64", (6, 9, 9))
+    x = xp.asarray(host)[::-2, ::2, ::2]
+    a = np.asarray(x).copy()
+    check_solve(xp, la, a, noise(rng, "float64", (5, 2)))
+    for function in (la.qr, la.svd, la.eigh, la.inv, la.det):
+        function(x.mT)
+        np.testing.assert_array_equal(np.asarray(x), a)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 0), (0, 3, 3), (0, 4, 2)])
+def test_zero_sizes(la, xp, shape):
+    host = np.zeros(shape)
+    x = xp.asarray(host)
+    for got, wanted in (
+        (la.svd(x), np.linalg.svd(host)),
+        (la.svd(x, full_matrices=False), np.linalg.svd(host, full_matrices=False)),
+        (la.qr(x), np.linalg.qr(host)),
+        (la.qr(x, mode="complete"), np.linalg.qr(host, mode="complete")),
+        ([la.svdvals(x), la.pinv(x), la.matrix_rank(x)],
+         [np.linalg.svdvals(host), np.linalg.pinv(host), np.linalg.matrix_rank(host)]),
+    ):  # fmt: skip
+        for mine, theirs in zip(got, wanted, strict=True):
+            np.testing.assert_array_equal(np.asarray(mine), theirs)
+    if shape[-1] == shape[-2]:
+        for name in ("det", "inv", "cholesky", "eigvalsh", "eigvals"):
+            wanted = getattr(np.linalg, name)(host)
+            np.testing.assert_array_equal(np.asarray(getattr(la, name)(x)), wanted)
+        assert [part.shape for part in la.slogdet(x)] == [shape[:-2]] * 2
+        assert [part.shape for part in la.eigh(x)] == [shape[:-1], shape]
+        assert la.solve(x, xp.asarray(np.zeros(shape[:-1])[..., None])).shape == (*shape[:-1], 1)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_matrices_without_a_result(la, xp, dtype):
+    eye = np.eye(3, dtype=dtype)
+    singular = np.stack([eye, np.ones((3, 3), dtype), eye])
+    for host in (np.zeros((1, 1), dtype), singular, np.zeros((40, 40), dtype)):
+        x = xp.asarray(host)
+        n = host.shape[-1]
+        for call in (lambda x=x: la.inv(x), lambda x=x, n=n: la.solve(x, xp.ones(n, dtype=x.dtype))):
+            with pytest.raises(np.linalg.LinAlgError, match=r"(inv|solve): .*\("):
+                call()
+        assert np.any(np.asarray(la.det(x)) == 0)
+        sign, logarithm = (np.asarray(part) for part in la.slogdet(x))
+        assert np.any((sign == 0) & (logarithm == -np.inf))
+        with pytest.raises(np.linalg.LinAlgError, match=r"inv: "):
+            la.matrix_power(x, -1)
+    for host in (-eye, np.stack([eye, -eye]), np.diag([1.0] * 39 + [0]).astype(dtype)):
+        with pytest.raises(np.linalg.LinAlgError, match=r"cholesky: .*\("):
+            la.cholesky(xp.asarray(host))
+
+
+def test_operands_that_are_refused(la, xp):
+    square = ("cholesky", "det", "slogdet", "eig", "eigh", "eigvals", "eigvalsh", "inv")
+    for name in square:
+        with pytest.raises(ValueError, match=rf"{name}: expected square matrices, got shape \(2, 3\)"):
+            getattr(la, name)(xp.ones((2, 3)))
+    for name in (*square, "qr", "svd", "svdvals", "pinv", "matrix_rank", "matrix_norm", "diagonal", "trace"):
+        with pytest.raises(ValueError, match=rf"{name}: expected at least 2 dimensions, got shape \(3,\)"):
+            getattr(la, name)(xp.ones(3))
+        with pytest.raises(TypeError, match=f"{name}: expected an array"):
+            getattr(la, name)(np.ones((3, 3)))
+    with pytest.raises(TypeError, match="inv: dtype float16"):
+        la.inv(xp.ones((2, 2), dtype=xp.float16))
+    with pytest.raises(ValueError, match=r"solve: \(3, 3\) and \(2,\)"):
+        la.solve(xp.eye(3), xp.ones(2))
+    with pytest.raises(ValueError, match=r"solve: .*broadcast"):
+        la.solve(xp.ones((2, 3, 3)), xp.ones((4, 3, 1)))
+    with pytest.raises(ValueError, match="qr: mode"):
+        la.qr(xp.eye(3), mode="r")
+    with pytest.raises(ValueError, match="matrix_norm: ord"):
+        la.matrix_norm(xp.eye(3), ord=3)
+    with pytest.raises(TypeError):
+        la.matrix_power(xp.eye(3), 1.5)
+    with pytest.raises(ValueError, match="outer: expected 1-dimensional"):
+        la.outer(xp.ones((1, 1)), xp.ones(2))
+    with pytest.raises(ValueError, match=r"cross: expected 3 components along axis -1, got shape \(2,\)"):
+        la.cross(xp.ones(3), xp.ones(2))
+    with pytest.raises(ValueError, match="tensordot"):
+        xp.tensordot(xp.ones((2, 3)), xp.ones((2, 3)), axes=1)
+
+
+@pytest.mark.parametrize("ord", ["fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])
+@pytest.mark.parametrize("shape", [(3, 5), (2, 17, 4), (0, 3), (3, 0), (0, 2, 2)])
+def test_matrix_norm(la, xp, rng, shape, ord):
+    host = noise(rng, "complex128", shape)
+    try:
+        wanted = np.linalg.matrix_norm(host, ord=ord, keepdims=True)
+    except ValueError:
+        with pytest.raises(ValueError, match="no identity"):
+            la.matrix_norm(xp.asarray(host), ord=ord)
+        return
+    for keepdims in (True, False):
+        got = la.matrix_norm(xp.asarray(host), ord=ord, keepdims=keepdims)
+        assert got.dtype == xp.float64
+        np.testing.assert_allclose(
+            np.asarray(got), wanted if keepdims else wanted[..., 0, 0], rtol=1e-12, err_msg=str(ord)
+        )
+
+
+def test_powers_and_ranks(la, xp, rng):
+    host = noise(rng, "float64", (2, 4, 4))
+    for n in (-3, -1, 0, 1, 2, 5, 8):
+        wanted = np.linalg.matrix_power(host, n)
+        np.testing.assert_allclose(np.asarray(la.matrix_power(xp.asarray(host), n)), wanted, rtol=1e-8)
+    ints = xp.asarray(np.array([[1, 1], [1, 0]]))
+    assert la.matrix_power(ints, 10).tolist() == [[89, 55], [55, 34]]
+    x = xp.ones((2, 2))
+    power = la.matrix_power(x, 1)
+    power[0, 0] = 7
+    assert float(x[0, 0]) == 1
+    deficient = np.stack([host[0], np.outer(host[0, 0], host[0, 1])])
+    assert la.matrix_rank(xp.asarray(deficient)).tolist() == [4, 1]
+    assert la.matrix_rank(xp.asarray(deficient), rtol=xp.asarray([2.0, 0.5])).tolist() == [0, 1]
+    np.testing.assert_allclose(
+        np.asarray(la.pinv(xp.asarray(deficient))), np.linalg.pinv(deficient), atol=1e-8
+    )  # one of them has no inverse
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64", "complex64"])
+def test_products_of_vectors_and_tensors(la, xp, rng, dtype):
+    def make(*shape):
+        return rng.integers(-9, 9, size=shape).astype(dtype)
+
+    def same(got, wanted):
+        assert got.dtype == wanted.dtype and got.shape == wanted.shape
+        np.testing.assert_allclose(np.asarray(got), wanted)
+
+    for left, right, axis in (((3,), (3,), -1), ((4, 3), (3,), -1), ((3, 4), (3, 4), 0), ((2, 3, 5), (3, 1), -2)):
+        a, b = make(*left), make(*right)
+        wanted = np.moveaxis(np.cross(np.moveaxis(a, axis, -1), np.moveaxis(b, axis, -1)), -1, axis)
+        same(la.cross(xp.asarray(a), xp.asarray(b), axis=axis), wanted)
+    a, b = make(5), make(3)
+    same(la.outer(xp.asarray(a), xp.asarray(b)), np.outer(a, b))
+    a, b = make(2, 3, 4), make(3, 4, 5)
+    for axes in (0, 2, ((1, 2), (0, 1)), ((-1, 1), (1, 0)), ([2], [1])):
+        same(xp.tensordot(xp.asarray(a), xp.asarray(b), axes=axes), np.tensordot(a, b, axes=axes))
+    same(xp.matrix_transpose(xp.asarray(a)), np.matrix_transpose(a))
+
+
+@pytest.mark.parametrize("offset", [0, 1, -1, 2, -3, 5, -7])
+@pytest.mark.parametrize("shape", [(3, 5), (2, 5, 3), (0, 3), (1, 1)])
+def test_diagonals(la, xp, rng, shape, offset):
+    host = rng.integers(0, 99, size=shape).astype(np.int16)
+    x = xp.asarray(host)
+    wanted = np.linalg.diagonal(host, offset=offset)
+    got = la.diagonal(x, offset=offset)
+    np.testing.assert_array_equal(np.asarray(got), wanted)
+    total = la.trace(x, offset=offset)
+    assert total.dtype == xp.int64
+    np.testing.assert_array_equal(np.asarray(total), np.linalg.trace(host, offset=offset))
+    assert la.trace(x, offset=offset, dtype=xp.float32).dtype == xp.float32
+    if got.size:
+        got[...] = 100
+        assert np.all(np.linalg.diagonal(np.asarray(x), offset=offset) == 100)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_eig(la, xp, rng, dtype):
+    for n in (1, 4, 33):
+        host = noise(rng, dtype, (2, n, n))
+        values, vectors = la.eig(xp.asarray(host))
+        assert values.dtype == vectors.dtype == np.result_type(host.dtype, np.complex64)
+        w, v = wide(np.asarray(values)), wide(np.asarray(vectors))
+        assert np.all(norm(wide(host) @ v - v * w[:, None, :]) <= 50 * n * eps_of(host) * norm(host))
+        np.testing.assert_allclose(np.linalg.vector_norm(v, axis=-2), 1, rtol=1e-5)
+        other = np.sort_complex(np.asarray(la.eigvals(xp.asarray(host))))
+        np.testing.assert_allclose(other, np.sort_complex(w), rtol=1e-3, atol=1e-3)
+    real = la.eig(xp.asarray(np.eye(2)))
+    assert real.eigenvalues.dtype == xp.complex128 and real.eigenvectors.dtype == xp.complex128
+
+
+def test_integers_count_as_floats_and_results_have_names(la, xp):
+    x = xp.asarray(np.array([[2, 0], [0, 3]]))
+    assert la.inv(x).dtype == la.det(x).dtype == xp.float64
+    assert la.qr(x)._fields == ("Q", "R") and la.svd(x)._fields == ("U", "S", "Vh")
+    assert la.eigh(x)._fields == la.eig(x)._fields == ("eigenvalues", "eigenvectors")
+    assert la.slogdet(x)._fields == ("sign", "logabsdet")
