@@ -165,11 +165,12 @@ class Emitter:
         self.metadata.append("distinct !{}")
         return f"!{len(self.metadata) - 1}"
 
-    def loop_metadata(self, access_group: str | None, vectorise: bool = True) -> str:
+    def loop_metadata(self, access_group: str | None, vectorise: bool = True, unroll: bool = True) -> str:
         number = len(self.metadata)
         items = [f"!{number}"]
         self.metadata.append("")
         properties = [] if vectorise else ['!"llvm.loop.vectorize.enable", i1 false']
+        properties += [] if unroll else ['!"llvm.loop.unroll.disable"']
         if access_group:
             properties.append(f'!"llvm.loop.parallel_accesses", {access_group}')
         for one in properties:

@@ -191,7 +191,9 @@ class Nests(Elements):
             following, more = self.name(), self.name()
             here.fill(phi, [f"{counters[depth]} = phi i32 [ {start}, %{before} ], [ {following}, %{end} ]"])
             innermost = depth == len(counters) - 1
-            metadata = self.loop_metadata(group if innermost else None, vectorise)
+            # Only loops of constant length gain from being unrolled more than their vectors are.
+            constant = start.isdigit() and stop.isdigit()
+            metadata = self.loop_metadata(group if innermost else None, vectorise, unroll=constant)
             here.add(f"{following} = add nuw nsw i32 {counters[depth]}, 1")
             here.add(f"{more} = icmp slt i32 {following}, {stop}")
             here.add(f"br i1 {more}, label %{head}, label %{after}, !llvm.loop {metadata}")
