@@ -51,6 +51,7 @@ class Collectives(Nests):
     def __init__(self, features: str, vector_bytes: int) -> None:
         super().__init__(features)
         self.vector_bytes = vector_bytes
+        self.has_products = False
         #: Products that add to a buffer which already holds their third operand.
         self.accumulates_in: dict[Operation, Operand] = {}
 
@@ -409,6 +410,7 @@ class Collectives(Nests):
 
     def dot(self, op: Operation) -> None:
         """``a @ b + c``: each element adds up along k in order, by fused multiply-adds, in vectors along n."""
+        self.has_products = True
         a, b, c = op.operands
         *batch, rows, columns = op.result.shape
         inner = a.shape[-1]

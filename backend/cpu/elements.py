@@ -138,6 +138,7 @@ class Elements(Scalars):
     def load(self, element: str, address: str, level: int = -1) -> Operand:
         kind = memory_type(element)
         self.vectorise &= not getattr(address, "wraps", False)
+        self.accesses += 1
         value = self.emit(f"load {kind}, ptr {address}{self.access()}", address, operand("", level))
         return self.emit(f"trunc i8 {value} to i1", value) if element == "i1" else value
 
@@ -145,6 +146,7 @@ class Elements(Scalars):
         if element == "i1":
             value = self.emit(f"zext i1 {value} to i8", value)
         self.vectorise &= not getattr(address, "wraps", False)
+        self.accesses += 1
         self.effect(f"store {memory_type(element)} {value}, ptr {address}{self.access()}")
 
     def new_buffer(self, value: Value, count: int | None = None) -> Operand:

@@ -67,6 +67,9 @@ class Emitter:
     def __init__(self) -> None:
         self.count = 0
         self.effects = 0
+        #: Instructions in loops that compute, and that read or write memory.
+        self.arithmetic = 0
+        self.accesses = 0
         self.segments = [Segment("body")]
         self.declarations: dict[str, str] = {}
         self.metadata: list[str] = []
@@ -100,11 +103,12 @@ class Emitter:
         """An instruction without effects, as far out as its operands allow."""
         level = level_of(operands)
         result = operand(self.name(), level)
+        if level >= 0 and text.startswith(("f", "call", "select", "xor", "or", "shl", "lshr", "ashr", "sdiv", "udiv")):
+            self.arithmetic += 1
         if not text.startswith(("icmp", "fcmp", "load", "phi", "call")):
             result.counts = any(getattr(one, "counts", False) for one in operands)
-            result.wraps = any(getattr(one, "wraps", False) for one in operands) or (
-                result.counts and text.startswith(("and", "trunc", "urem", "srem"))
-            )
+            cuts = re.match(r"and |trunc .* to i(1|8|16)$|[us]rem .*, \d+$", text)
+            result.wraps = any(getattr(one, "wraps", False) for one in operands) or (result.counts and bool(cuts))
         self.segment_for(level).add(f"{result} = {text}")
         return result
 

@@ -69,14 +69,19 @@ class Lowering(ControlFlow):
                 *(["no_memory:", "  ret i32 1"] if scratch else []),
                 "}",
                 *self.declarations.values(),
-                # The vectoriser would choose half the width of the processor's vectors by default.
                 f'attributes #0 = {{ noinline nounwind "no-trapping-math"="true" '
-                f'"prefer-vector-width"="{self.vector_bytes * 8}" }}',
+                f'"prefer-vector-width"="{self.preferred_vector_bytes() * 8}" }}',
                 "attributes #1 = { nounwind willreturn memory(none) }",
                 *(f"!{number} = {node}" for number, node in enumerate(self.metadata)),
                 "",
             ]
         )
+
+    def preferred_vector_bytes(self) -> int:
+        """Vectors of 64 bytes where there is much to compute. For the rest, which waits for memory, those of 32 do
+        better: a sum of two arrays of 40 MB took 4.0 ms with them and 4.8 ms with 64, a Gaussian 7.3 and 5.1 ms."""
+        computes = self.arithmetic > 4 * self.accesses or self.has_products
+        return self.vector_bytes if computes else min(self.vector_bytes, 32)
 
     def arguments(self, function: Operation) -> list[str]:
         """Lines that load the arguments."""
