@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nbx_array import _indexing, _journal
-from nbx_array._expression import FUSE, Expression, copy_of, defer, from_view, realize, write
+from nbx_array._expression import FUSE, Expression, copy_of, defer, from_view, realize, snapshot, write
 from nbx_array._inspection import API_VERSIONS
 from nbx_array._operations import (
     apply,
@@ -43,22 +43,21 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
     """An operator method. Its fast path is two dictionary look-ups; everything else is `_slow_binary`'s."""
 
     def method(self: Array, other: Any, /) -> Any:
+        sig, args, keep = self.sig, self.args, self.keep
         try:
             if type(other) is Array:
                 if other is self:
-                    sig = self.sig.binary[name][SAME]
-                    args = self.args
-                    keep = self.keep
+                    sig = sig.binary[name][SAME]
                 else:
-                    sig = self.sig.binary[name][other.sig]
+                    right, more, kept = other.sig, other.args, other.keep
+                    sig = sig.binary[name][right]
                     if self.shape != other.shape:
                         return _slow_binary(name, self, other)
-                    args = self.args + other.args
-                    keep = self.keep + other.keep
+                    args = args + more
+                    keep = keep + kept
             else:
-                sig = self.sig.binary[name][type(other)]
-                args = (*self.args, other)
-                keep = self.keep
+                sig = sig.binary[name][type(other)]
+                args = (*args, other)
         except KeyError:
             return _slow_binary(name, self, other)
         new = Array()
@@ -76,15 +75,16 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
 
 def _reflected(name: str) -> Callable[[Any, Any], Any]:
     def method(self: Array, other: Any, /) -> Any:
+        sig, args, keep = self.sig, self.args, self.keep
         try:
-            sig = self.sig.reflected[name][type(other)]
+            sig = sig.reflected[name][type(other)]
         except KeyError:
             return _slow_binary(name, other, self) if _is_scalar(other) else NotImplemented
         new = Array()
         new.sig = sig
         new.shape = self.shape
-        new.args = (other, *self.args)
-        new.keep = self.keep
+        new.args = (other, *args)
+        new.keep = keep
         if sig.inside:
             new.sources = (self,)
         _push(new)
@@ -101,26 +101,29 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
     """An operator off the fast path: strided or broadcast operands, ints that stand for floats, all that is new."""
     if type(right) is int and left.sig.dtype.kind == "f" and abs(right) < 2**53:
         right = float(right)
-        sig = left.sig.binary[name].get(float) if name in left.sig.binary else None
+        sig, args, keep = left.sig, left.args, left.keep
+        sig = sig.binary[name].get(float) if name in sig.binary else None
         if sig is not None:
-            return _deferred(sig, left.shape, (*left.args, right), left.keep)
+            return _deferred(sig, left.shape, (*args, right), keep)
+    x = snapshot(left) if type(left) is Array else left
+    y = x if right is left else snapshot(right) if type(right) is Array else right
     if type(left) is Array:
         if type(right) is Array:
-            sig = left.sig.successors.get((name, SAME if left is right else right.sig, False))
+            sig = x.sig.successors.get((name, SAME if left is right else y.sig, False))
             if sig is not None:
-                parts = (layout(left),) if left is right else (layout(left), layout(right))
+                parts = (layout(x),) if left is right else (layout(x), layout(y))
                 shape, geo = broadcast_operands(name, *parts)
                 if left is right:
-                    return _deferred(sig, shape, left.args, left.keep, geo)
-                return _deferred(sig, shape, left.args + right.args, left.keep + right.keep, geo)
+                    return _deferred(sig, shape, x.args, x.keep, geo)
+                return _deferred(sig, shape, x.args + y.args, x.keep + y.keep, geo)
         elif type(right) is float:
-            sig = left.sig.successors.get((name, float, False))
+            sig = x.sig.successors.get((name, float, False))
             if sig is not None:
-                return _deferred(sig, left.shape, (*left.args, right), left.keep, left.geo)
+                return _deferred(sig, x.shape, (*x.args, right), x.keep, x.geo)
     elif type(left) is float:
-        sig = right.sig.successors.get((name, float, True))
+        sig = y.sig.successors.get((name, float, True))
         if sig is not None:
-            return _deferred(sig, right.shape, (left, *right.args), right.keep, right.geo)
+            return _deferred(sig, y.shape, (left, *y.args), y.keep, y.geo)
     other = right if isinstance(left, Array) else left
     if not isinstance(other, Array) and not _is_scalar(other):
         if isinstance(other, np.ndarray):
@@ -145,13 +148,14 @@ def _deferred(sig: Sig, shape: tuple[int, ...], args: tuple[Any, ...], keep: tup
 def unary(name: str, x: Any) -> Any:
     """A function of one array: a look-up in the signature's table, or the slow path."""
     if type(x) is Array:
-        sig = x.sig.unary.get(name)
+        sig, args, keep = x.sig, x.args, x.keep
+        sig = sig.unary.get(name)
         if sig is not None:
             new = Array()
             new.sig = sig
             new.shape = x.shape
-            new.args = x.args
-            new.keep = x.keep
+            new.args = args
+            new.keep = keep
             if sig.general:
                 new.geo = x.geo
             if sig.inside:
@@ -544,8 +548,9 @@ class Array(Expression):
 
     def __repr__(self) -> str:
         text = np.array2string(asnumpy(self), separator=", ", prefix="Array(")
-        dtype = "" if self.dtype in _SHOWN_BY_VALUE else f", dtype={self.dtype}"
-        return f"Array({text}{dtype}, device={str(self.device)!r})"
+        shape = f", shape={self.shape}" if not self.size and len(self.shape) != 1 else ""
+        dtype = "" if self.dtype in _SHOWN_BY_VALUE and self.size else f", dtype={self.dtype}"
+        return f"Array({text}{shape}{dtype}, device={str(self.device)!r})"
 
     def __str__(self) -> str:
         return str(asnumpy(self))
@@ -588,7 +593,8 @@ def share(storage: Any) -> None:
 
 def copy(x: Array) -> Array:
     """The deferred copy of an array."""
-    return _deferred(copy_of(x.sig), x.shape, x.args, x.keep, x.geo if x.sig.general else None)
+    now = snapshot(x)
+    return _deferred(copy_of(now.sig), now.shape, now.args, now.keep, now.geo if now.sig.general else None)
 
 
 def packed(x: Array) -> Array:
@@ -684,6 +690,7 @@ def assign_in_place(target: Array, result: Array, name: str) -> Array:
     else:
         operands = target.keep
         target.sig, target.args, target.keep = result.sig, result.args, result.keep
+        target.sources = getattr(result, "sources", ())
         if result.sig.general:
             target.geo = result.geo
         del operands

@@ -4,6 +4,11 @@ An `Expression` is an array of a signature (`nbx_array.kernels.signature`), a sh
 arguments (addresses and scalars in the order of the signature's leaves) and the storages that keep the addresses
 alive. A realised array is an expression whose signature is a leaf. Realising walks nothing, unless an expensive part
 of a large expression has other readers: then the same kernel stores that part, too.
+
+Several threads may hold one expression, and any of them may realise it at any time. An interpreter with a global lock
+changes threads only where something is called or a loop goes round. So whoever reads an expression takes its `sig`,
+`args` and `keep` in one go, or a `snapshot`, and whoever has realised it sets all of them in one go, unless somebody
+else was first.
 """
 
 from __future__ import annotations
@@ -100,7 +105,7 @@ def realize(e: Any) -> Any:
     launcher = sig.flat
     if launcher is None:
         return _realize_slowly(e)
-    shape, operands = e.shape, e.keep
+    shape, args, operands = e.shape, e.args, e.keep
     n = shape[0] if len(shape) == 1 else prod(shape)
     nbytes = n * sig.itemsize
     if nbytes > SWEEP_BYTES or len(_notes) > SWEEP_LENGTH:
@@ -110,15 +115,43 @@ def realize(e: Any) -> Any:
     storage = sig.allocate(nbytes)
     address = storage.ptr
     if n <= sig.block:
-        launcher.run(*e.args, address, n, 1, 1, 1)
+        launcher.run(*args, address, n, 1, 1, 1)
     else:
-        launcher.spread((*e.args, address, n), -(-n // sig.block), 1, 1)
+        launcher.spread((*args, address, n), -(-n // sig.block), 1, 1)
     sig.runs += 1
-    e.sig = sig.leaf
-    e.args = (address,)
-    e.keep = (storage,)
-    del operands  # only now may their finalisers run, and other threads with them
+    args = (address,)
+    keep = (storage,)
+    sources = getattr(e, "sources", ()) if sig.inside else ()
+    if e.sig is sig:
+        e.sig = sig.leaf
+        e.args = args
+        e.keep = keep
+        if sources:
+            e.sources = ()
+    del operands, sources  # only now may their finalisers run, and other threads with them
     return e
+
+
+def snapshot(e: Expression) -> Expression:
+    """An expression as it is now; other threads may realise the original meanwhile. What lies in memory stays so."""
+    if e.sig.op == "leaf":
+        return e
+    now = Expression()
+    now.sig, now.shape, now.args, now.keep = e.sig, e.shape, e.args, e.keep
+    if now.sig.general:
+        now.geo = e.geo
+    return now
+
+
+def _become(e: Expression, before: Sig, after: Sig, args: tuple[Any, ...], keep: tuple[Any, ...]) -> None:
+    """Give a realised or rebuilt expression its new signature and data, unless another thread was first."""
+    operands, sources = e.keep, getattr(e, "sources", ())
+    empty = after.op == "leaf"
+    if e.sig is before:
+        e.sig, e.args, e.keep = after, args, keep
+        if empty:
+            e.sources = ()
+    del operands, sources
 
 
 def _sweep(e: Expression) -> None:
@@ -139,23 +172,23 @@ def _realize_slowly(e: Any) -> Any:
     if not worth_compiling(e):
         evaluate(e)
         return e
-    shape, operands = e.shape, e.keep
+    now = snapshot(e)
+    if now.sig is not sig:
+        return realize(e)
+    shape = now.shape
     try:
         storage = sig.allocate(prod(shape) * sig.itemsize)
-        run_into(e, storage.ptr, contiguous_strides(shape))
+        run_into(now, storage.ptr, contiguous_strides(shape))
     except Exception as error:
         error.add_note(f"while computing the deferred {sig!r} of shape {shape}")
         raise
     sig.runs += 1
-    e.sig = sig.leaf
-    e.args = (storage.ptr,)
-    e.keep = (storage,)
-    del operands
+    _become(e, sig, sig.leaf, (storage.ptr,), (storage,))
     return e
 
 
 def run_into(e: Expression, address: int, strides: Strides) -> None:
-    """Run an expression that is not a leaf into existing memory: one kernel, no temporary."""
+    """Run an expression that is not a leaf, and that no other thread has, into existing memory: no temporary."""
     sig, shape = e.sig, e.shape
     if not sig.general and strides == contiguous_strides(shape) and (sig.device.backend == "cpu" or address % 16 == 0):
         fused.run_flat(fused.flat_launcher(sig, _aliases(e)), sig.device, e.args, address, prod(shape))
@@ -203,8 +236,11 @@ def worth_compiling(e: Expression) -> bool:
 
 def evaluate(e: Any) -> None:
     """Run an expression operation by operation, with the same bits as its one kernel has."""
-    args, keep, geo = iter(e.args), iter(e.keep), iter(e.geo if e.sig.general else ())
-    general, shape = e.sig.general, e.shape
+    now = snapshot(e)
+    if now.sig.op == "leaf":
+        return
+    args, keep, geo = iter(now.args), iter(now.keep), iter(now.geo if now.sig.general else ())
+    general, shape = now.sig.general, now.shape
 
     def visit(sig: Sig) -> Any:
         if sig.op == "leaf":
@@ -236,10 +272,8 @@ def evaluate(e: Any) -> None:
             step.geo = tuple(part.geo[0] if part.sig.general else contiguous_strides(shape) for part in arrays)
         return realize(step)
 
-    result = visit(e.sig)
-    operands = e.keep
-    e.sig, e.args, e.keep = result.sig, result.args, result.keep
-    del operands
+    result = visit(now.sig)
+    _become(e, now.sig, result.sig, result.args, result.keep)
 
 
 # -------------------------------------------------------------------------------------------------------- sharing
@@ -259,16 +293,17 @@ def _share(e: Expression) -> bool:
     parts = dict(_wanted(e, ()))
     if not parts or not before.seen:
         return e.sig is not before
-    launcher = fused.shared_launcher(e.sig, tuple(parts))
-    outputs = [e, *parts.values()]
-    storages = [x.sig.allocate(n * x.sig.itemsize) for x in outputs]
+    now = snapshot(e)
+    outputs = [(e, now.sig), *((x, x.sig) for x in parts.values())]
+    if any(sig.op == "leaf" for _, sig in outputs):
+        return True
+    launcher = fused.shared_launcher(now.sig, tuple(parts))
+    storages = [sig.allocate(n * sig.itemsize) for _, sig in outputs]
     addresses = tuple(storage.ptr for storage in storages)
-    launcher.spread((*e.args, *addresses, n), -(-n // e.sig.block), 1, 1)
-    e.sig.runs += 1
-    operands = [x.keep for x in outputs]
-    for x, storage in zip(outputs, storages, strict=True):
-        x.sig, x.args, x.keep = x.sig.leaf, (storage.ptr,), (storage,)
-    del operands
+    launcher.spread((*now.args, *addresses, n), -(-n // now.sig.block), 1, 1)
+    now.sig.runs += 1
+    for (x, sig), storage in zip(outputs, storages, strict=True):
+        _become(x, sig, sig.leaf, (storage.ptr,), (storage,))
     return True
 
 
@@ -297,34 +332,34 @@ def _places(sig: Sig) -> list[int]:
 def _rebuild(e: Expression) -> None:
     """Build an expression anew on those of its parts that lie in memory by now."""
     sources = getattr(e, "sources", ())
-    places = _places(e.sig)
-    if len(sources) != len(places) or any(x.shape != e.shape or x.sig.general for x in sources):
+    now = snapshot(e)
+    sig, places = now.sig, _places(now.sig)
+    if len(sources) != len(places) or any(x.shape != now.shape or x.sig.general for x in sources):
         return
-    source_at = dict(zip(places, sources, strict=True))
+    for source in sources:
+        if source.sig.inside:
+            _rebuild(source)
+    parts = [snapshot(source) for source in sources]
+    part_at = dict(zip(places, parts, strict=True))
     args: list[Any] = []
     kids: list[Sig] = []
     position = 0
-    for k, kid in enumerate(e.sig.kids):
+    for k, kid in enumerate(sig.kids):
         count = 0 if kid is SAME else len(_leaf_flags(kid))
-        source = source_at.get(k)
-        if source is None:
+        part = part_at.get(k)
+        if part is None:
             kids.append(kid)
-            args += e.args[position : position + count]
+            args += now.args[position : position + count]
         else:
-            if source.sig.inside:
-                _rebuild(source)
-            kids.append(source.sig)
-            args += source.args
+            kids.append(part.sig)
+            args += part.args
         position += count
-    if tuple(kids) != e.sig.kids:
-        keep = tuple(storage for source in sources for storage in source.keep)
-        sig = e.sig
+    if tuple(kids) != sig.kids:
+        keep = tuple(storage for part in parts for storage in part.keep)
         new = signature.operation(
             sig.op, tuple(kids), sig.compute, sig.dtype, sig.device, general=False, costly=sig.costly
         )
-        operands = e.keep
-        e.sig, e.args, e.keep = new, tuple(args), keep
-        del operands
+        _become(e, sig, new, tuple(args), keep)
 
 
 # -------------------------------------------------------------------------------------------------------- writing
@@ -346,6 +381,7 @@ def write(target: Expression, value: Expression) -> None:
         for reader in _journal.take_readers(storage):
             if reader is not value:
                 realize(reader)
+    value = snapshot(value)
     if storage in value.keep and not _reads_where_it_writes(target, value):
         value = realize(_copy(value))
     if value.sig.op == "leaf":

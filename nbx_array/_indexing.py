@@ -51,14 +51,15 @@ def get(x: Any, key: Any) -> Any:
     storage = allocate(math.prod(shape) * x.dtype.itemsize, x.device)
     out = View(storage, x.dtype, shape, contiguous_strides(shape), 0)
     view, offsets = index.view, _offsets(index)
+    if not out.size:
+        return from_view(core.Array, out)
     places = _places(view, index, offsets)
     if places is None:  # the other axes do not lie in order: read from a packed copy
         packed = realize(core.copy(from_view(core.Array, view))).view()
         index = index._replace(view=packed)
         places = _places(packed, index, _offsets(index))
         assert places is not None
-    if out.size:
-        kernels.gather(places, out)
+    kernels.gather(places, out)
     return from_view(core.Array, out)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nbx_array._expression import Expression, Strides, defer, describe, realize
+from nbx_array._expression import Expression, Strides, defer, describe, realize, snapshot
 from nbx_array.backend.contract import Device
 from nbx_array.kernels import signature
 from nbx_array.kernels.pointwise import TABLE, UnsupportedDtype, resolve
@@ -148,6 +148,9 @@ def combine(
 
     Python scalars take the dtype `compute`."""
     _limit(operands)
+    originals = [x for x in operands if isinstance(x, Expression)]
+    frozen = {id(x): snapshot(x) for x in originals}
+    operands = [frozen.get(id(x), x) for x in operands]
     kids: list[Sig] = []
     args: tuple[Any, ...] = ()
     keep: tuple[Any, ...] = ()
@@ -177,7 +180,7 @@ def combine(
     else:
         new.shape = shape
     if new.sig.inside:
-        new.sources = tuple(arrays[:1] if same else arrays)
+        new.sources = tuple(originals[:1] if same else originals)
     _remember(op, new.sig, operands, same)
     return defer(new)
 

@@ -109,11 +109,10 @@ def test_basic_writes(xp, data):
     key = data.draw(hnp.basic_indices(a.shape, allow_newaxis=True))
     shape = np.shape(a[key])
     cut = data.draw(st.integers(0, len(shape)))
-    value = data.draw(
-        st.sampled_from(
-            [-7, 2.5, True, numbered(shape), -numbered(shape, np.int8), numbered((1, *shape[cut:]), np.float64)]
-        )
-    )
+    values = [-7, 2.5, True, numbered(shape), -numbered(shape, np.int8), numbered(shape[cut:], np.float64)]
+    if shape:
+        values.append(numbered((1, 1, *shape)))
+    value = data.draw(st.sampled_from(values))
     check_write(xp, x, a, key, value)
 
 

@@ -1,0 +1,300 @@
+"""The array object: attributes, conversions to Python and NumPy, printing, pickling, exchange with other libraries."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+from table import BFLOAT16, DTYPES, assert_same_bits, kind, random_values
+
+
+@pytest.fixture
+def layouts(xp, rng):
+    """Arrays of one shape whose memory differs, each with NumPy's."""
+    a = rng.normal(size=(6, 8))
+    x = xp.asarray(a)
+    return {
+        "whole": (x, a),
+        "stepped": (x[::2, ::3], a[::2, ::3]),
+        "transposed": (x.T, a.T),
+        "reversed": (x[::-1, ::-2], a[::-1, ::-2]),
+        "broadcast": (xp.broadcast_to(x[0], (3, 8)), np.broadcast_to(a[0], (3, 8))),
+        "empty": (x[3:3], a[3:3]),
+        "pending": (x + 1, a + 1),
+        "scalar": (x[1, 2], a[1, 2]),
+    }
+
+
+LAYOUTS = ["whole", "stepped", "transposed", "reversed", "broadcast", "empty", "pending", "scalar"]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_gives_its_logical_elements(layout, layouts, xp, device):
+    """To NumPy, bytes, pickles, lists and DLPack, however the memory lies."""
+    x, a = layouts[layout]
+    a = np.asarray(a)
+    assert (x.shape, x.ndim, x.size, x.nbytes) == (a.shape, a.ndim, a.size, a.size * 8)
+    assert_same_bits(xp.asnumpy(x), a)
+    assert_same_bits(np.asarray(x), a)
+    assert np.asarray(x).tobytes() == a.tobytes()
+    assert x.tolist() == a.tolist()
+    assert_same_bits(xp.asnumpy(pickle.loads(pickle.dumps(x))), a)
+    assert_same_bits(np.from_dlpack(x, device="cpu", copy=True), a)
+    if device.backend == "cpu":
+        assert_same_bits(np.from_dlpack(x), a)
+    assert_same_bits(xp.asnumpy(xp.from_dlpack(x, copy=True)), a)
+    if a.size:
+        assert str(x) == str(a)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_scalars(name, xp):
+    dtype = DTYPES[name]
+    for number in (0, 1, 3):
+        a = np.array(number).astype(dtype)
+        x = xp.asarray(a)
+        assert bool(x) == bool(a)
+        assert x.item() == a.item()
+        assert type(x.item()) is type(a.item())
+        assert complex(x) == complex(a.item())
+        assert f"{x}" == str(a)
+        if dtype.kind == "c":
+            for convert in (int, float):
+                with pytest.raises(TypeError, match="complex"):
+                    convert(x)
+        else:
+            assert (int(x), float(x)) == (int(a), float(a))
+        if kind(dtype) in "iu":
+            assert operator.index(x) == [0, 10, 20, 30][x] // 10 == a
+        else:
+            with pytest.raises(TypeError, match="index"):
+                operator.index(x)
+    assert f"{xp.asarray(1.2345):.2f}" == "1.23"
+
+
+def test_scalars_of_views_and_pending_arrays(xp):
+    x = xp.asarray([1.5, 2.5, 3.5])
+    assert (float(x[-1]), int(x[1] * 2), complex(x[::-2][1])) == (3.5, 5, 1.5)
+    assert xp.asarray([[7]]).item() == 7
+
+
+@pytest.mark.parametrize(
+    ("error", "convert"),
+    [
+        (ValueError, bool),
+        (TypeError, int),
+        (TypeError, float),
+        (TypeError, complex),
+        (TypeError, operator.index),
+        (ValueError, lambda x: x.item()),
+        (TypeError, hash),
+    ],
+)
+def test_what_is_no_scalar(error, convert, xp):
+    for x in (xp.ones(2), xp.ones((0,)), xp.ones((2, 2))):
+        with pytest.raises(error):
+            convert(x)
+
+
+def test_length_iteration_membership(xp):
+    x = xp.asarray([[1, 2], [3, 4]])
+    assert (len(x), [row.tolist() for row in x]) == (2, [[1, 2], [3, 4]])
+    first, _ = x
+    first[...] = 9
+    assert x.tolist() == [[9, 9], [3, 4]]
+    assert (4 in x, 5 in x) == (True, False)
+    assert [int(v) for v in reversed(xp.arange(3))] == [2, 1, 0]
+    for act in (len, iter):
+        with pytest.raises(TypeError, match=r"unsized|0-d"):
+            act(xp.asarray(1))
+
+
+def test_repr(xp, device):
+    place = f"device='{device}'"
+    assert repr(xp.asarray([1.5, 2])) == f"Array([1.5, 2. ], {place})"
+    assert repr(xp.asarray([[1, 2], [3, 4]])) == f"Array([[1, 2],\n       [3, 4]], {place})"
+    assert repr(xp.asarray(1, dtype=xp.int8)) == f"Array(1, dtype=int8, {place})"
+    assert repr(xp.ones(2, dtype=xp.bfloat16) * 2) == f"Array([2, 2], dtype=bfloat16, {place})"
+    assert repr(xp.zeros((0, 3))) == f"Array([], shape=(0, 3), dtype=float64, {place})"
+    assert "..." in repr(xp.zeros(100_000))
+
+
+def test_copies(xp):
+    x = xp.asarray([1, 2])
+    pending = x + 1
+    for y in (copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x)), pickle.loads(pickle.dumps(x, protocol=2))):
+        y[0] = 9
+        assert (x.tolist(), y.tolist(), y.device) == ([1, 2], [9, 2], x.device)
+    assert copy.deepcopy(pending).tolist() == [2, 3]
+
+
+def test_weak_references_and_attributes(xp):
+    x = xp.ones(2)
+    assert weakref.ref(x)() is x
+    with pytest.raises(AttributeError):
+        x.no_such_attribute = 1
+
+
+def test_to_device(xp, device):
+    x = xp.asarray([[1.0, 2.0], [3.0, 4.0]])
+    assert x.to_device(device) is x
+    assert x.to_device(str(device)) is x
+    there = x.T.to_device("cpu")
+    assert (str(there.device), there.tolist()) == ("cpu", [[1, 3], [2, 4]])
+    assert there.to_device(device).device == device
+    assert (x.device, str(x.device)) == (device, repr(x.device))
+    with pytest.raises(ValueError, match="word"):
+        x.to_device("word")
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_parts_are_views(name, xp, rng):
+    a = random_values(DTYPES[name], 12, rng).reshape(3, 4)
+    x = xp.asarray(a)
+    view = x[::-1, ::2]
+    assert_same_bits(xp.asnumpy(view.real), a[::-1, ::2].real)
+    if a.dtype.kind == "c":
+        assert_same_bits(xp.asnumpy(view.imag), a[::-1, ::2].imag)
+        view.real[...] = 1
+        view.imag[0] = 2
+        a[::-1, ::2].real[...] = 1
+        a[::-1, ::2].imag[0] = 2
+        assert_same_bits(xp.asnumpy(x), a)
+        assert_same_bits(xp.asnumpy((x + 1).imag), a.imag)
+    else:
+        assert_same_bits(xp.asnumpy(x.imag), np.zeros((3, 4), a.dtype))
+
+
+# ------------------------------------------------------------------------------------------------------------- NumPy
+
+
+def test_numpy_conversions(xp, device):
+    x = xp.asarray([1.5, 2.5])
+    assert np.asarray(x, dtype=np.float32).dtype == np.float32
+    a = np.array(x)
+    a[0] = 9
+    assert x.tolist() == [1.5, 2.5]
+    if device.backend == "cpu":
+        shared = np.asarray(x, copy=False)
+        shared[0] = 7
+        assert x.tolist() == [7, 2.5]
+        with pytest.raises(ValueError, match="float32"):
+            np.asarray(x, dtype=np.float32, copy=False)
+    else:
+        with pytest.raises(ValueError, match="without a copy"):
+            np.asarray(x, copy=False)
+    assert np.asarray([xp.asarray(1), xp.asarray(2)]).tolist() == [1, 2]
+
+
+def test_numpy_testing(xp):
+    x = xp.asarray([1.0, 2.0, np.nan])
+    np.testing.assert_array_equal(x, x)
+    np.testing.assert_array_equal(x, np.array([1, 2, np.nan]))
+    np.testing.assert_allclose(x + 1e-9, x)
+    np.testing.assert_array_less(x[:2], x[:2] + 1)
+    np.testing.assert_array_almost_equal(x, x + 1e-8)
+    with pytest.raises(AssertionError):
+        np.testing.assert_array_equal(x, x + 1)
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(x, x + 1)
+
+
+def test_numpy_functions_are_ours(xp):
+    x = xp.asarray([1.0, 4.0])
+    for got, wanted in [
+        (np.add(x, 1), [2, 5]),
+        (np.exp(x - x), [1, 1]),
+        (np.power(x, 2), [1, 16]),
+        (np.arctan2(x, x), [np.pi / 4] * 2),
+        (np.absolute(-x), [1, 4]),
+        (np.float64(2) * x, [2, 8]),
+        (np.equal(x, 4), [False, True]),
+    ]:
+        assert type(got) is type(x)
+        assert got.tolist() == wanted
+    assert np.add(x, 1, out=x) is x
+    assert x.tolist() == [2, 5]
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda x, a: x + a,
+        lambda x, a: a + x,
+        lambda x, a: a * x,
+        lambda x, a: x < a,
+        lambda x, a: a == x,
+        lambda x, a: x == a,
+        lambda x, a: np.add(x, a),
+        lambda x, a: np.add(a, a, out=x),
+        lambda x, a: operator.iadd(x, a),
+        lambda x, a: operator.iadd(a, x),
+        lambda x, a: x.__array_namespace__().add(x, a),
+        lambda x, a: x.__array_namespace__().where(x > 0, a, x),
+        lambda x, a: x.__array_namespace__().concat([x, a]),
+        lambda x, a: x.__setitem__(slice(None), a),
+        lambda x, a: x[a > 0],
+    ],
+)
+def test_ndarrays_do_not_mix(act, xp):
+    """An error that says what to do, and no array half-way between."""
+    x, a = xp.asarray([1.0, 2.0]), np.array([3.0, 4.0])
+    with pytest.raises(TypeError, match=r"asarray"):
+        act(x, a)
+    assert (x.tolist(), a.tolist()) == ([1, 2], [3, 4])
+
+
+@pytest.mark.parametrize(
+    "act", [np.add.reduce, np.add.accumulate, np.frexp, np.divmod, lambda x: np.add(x, x, where=[True])]
+)
+def test_numpy_functions_that_are_not_ours(act, xp):
+    with pytest.raises(TypeError):
+        act(xp.ones(3), xp.ones(3)) if act is np.divmod else act(xp.ones(3))
+
+
+# ------------------------------------------------------------------------------------------------------------ exchange
+
+
+def test_dlpack_of_a_pending_array(xp):
+    x = xp.asarray([1, 2]) + 1
+    assert xp.asnumpy(xp.from_dlpack(x)).tolist() == [2, 3]
+    assert x.__dlpack_device__()[0] in (1, 2, 10)
+
+
+@pytest.mark.parametrize("name", [name for name, dtype in DTYPES.items() if dtype != BFLOAT16])
+def test_dlpack_of_every_dtype(name, xp, rng):
+    a = random_values(DTYPES[name], 12, rng).reshape(3, 4)
+    x = xp.asarray(a)
+    for view, wanted in ((x, a), (x.T, a.T), (x[::2, ::-1], a[::2, ::-1]), (x[0, 0], a[0, 0])):
+        copied = np.from_dlpack(view, device="cpu", copy=True)
+        assert_same_bits(copied, np.asarray(wanted))
+        other = xp.from_dlpack(view, copy=True)
+        other[...] = 0
+    assert_same_bits(xp.asnumpy(x), a)
+
+
+def test_dlpack_refuses(xp, device):
+    x = xp.ones(2)
+    with pytest.raises(BufferError):
+        x.__dlpack__(dl_device=(99, 0))
+    with pytest.raises(AttributeError, match="__dlpack__"):
+        xp.from_dlpack([1, 2])
+    if device.backend == "cpu":
+        with pytest.raises(ValueError, match="stream"):
+            x.__dlpack__(stream=5)
+
+
+def test_cuda_array_interface(xp, device):
+    x = xp.asarray([[1.0, 2.0, 3.0]])[:, ::2]
+    if device.backend != "cuda":
+        assert not hasattr(x, "__cuda_array_interface__")
+        with pytest.raises(AttributeError, match=str(device)):
+            x.__cuda_array_interface__  # noqa: B018
+        return
+    interface = x.__cuda_array_interface__
+    assert (interface["shape"], interface["strides"], interface["typestr"]) == ((1, 2), (24, 16), "<f8")
+    assert (interface["version"], interface["data"][1]) == (3, False)

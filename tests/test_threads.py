@@ -1,0 +1,139 @@
+"""Arrays between threads: deferred ones that several realise at once, writers, devices, dropped references."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+THREADS = 8
+
+
+@pytest.fixture(autouse=True)
+def busy_switching():
+    """Threads change as often as the interpreter allows."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def together(function, *arguments):
+    """Call a function in several threads that start at once; errors surface here."""
+    barrier = threading.Barrier(THREADS)
+
+    def start(number):
+        barrier.wait()
+        return function(number, *arguments)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(start, range(THREADS)))
+
+
+def test_one_expression_realised_by_all(xp):
+    x = xp.asarray(np.arange(100.0))
+    for round_ in range(150):
+        y = (x + round_) * 2 - x
+        total = y + 1
+
+        def use(number, y=y, total=total):
+            if number % 2:
+                return float(y[number]), float(total[number])
+            return float((y + 0)[number]), float(total[number])
+
+        wanted = [(number + 2.0 * round_, number + 2.0 * round_ + 1) for number in range(THREADS)]
+        assert together(use) == wanted
+
+
+def test_expressions_over_shared_operands(xp):
+    x = xp.asarray(np.arange(1000.0))
+    shared = x * 3 + 1
+
+    def work(number):
+        out = 0.0
+        for i in range(100):
+            y = shared * number + x
+            out += float((y - i)[number])
+        return out
+
+    wanted = [sum((number * 3 + 1) * number + number - i for i in range(100)) for number in range(THREADS)]
+    assert together(work) == wanted
+
+
+def test_new_signatures_everywhere(xp):
+    """Many threads meet the same new kernels at the same time."""
+    x = xp.asarray(np.arange(33, dtype=np.int16))
+
+    def work(number):
+        return ((((x ^ 5) + number) & 127) * 3 - x).tolist()
+
+    a = np.arange(33, dtype=np.int16)
+    assert together(work) == [((((a ^ 5) + n) & 127) * 3 - a).tolist() for n in range(THREADS)]
+
+
+def test_writers_and_readers_of_their_own_arrays(xp):
+    shared = xp.asarray(np.ones(500))
+
+    def work(number):
+        mine = xp.zeros(500)
+        for i in range(60):
+            pending = mine + shared
+            mine[...] = i
+            mine[number : number + 10] += 1
+            if float(pending[400]) != (i - 1 if i else 0) + 1:
+                return i
+            waiting = [mine * k for k in range(5)]
+            del waiting
+        return float(mine[number])
+
+    assert together(work) == [60.0] * THREADS
+
+
+def test_one_writer_and_pending_readers(xp):
+    """A write realises the readers that wait, whichever thread made them; each has a value that the array had."""
+    x = xp.zeros(64)
+    stop = threading.Event()
+    wrong = []
+
+    def read():
+        while not stop.is_set():
+            y = (x + 0.5).tolist()
+            if not all(value % 1 == 0.5 and 0 <= value <= 201 for value in y):
+                wrong.append(y)
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for thread in readers:
+        thread.start()
+    for i in range(200):
+        x[...] = float(i)
+    stop.set()
+    for thread in readers:
+        thread.join()
+    assert not wrong
+    assert float(x[0]) == 199
+
+
+def test_large_work_from_several_threads(xp):
+    def work(number):
+        x = xp.arange(200_000) + number
+        return int(((x * x) % 7)[199_999])
+
+    assert together(work) == [(199_999 + n) ** 2 % 7 for n in range(THREADS)]
+
+
+def test_memory_comes_back(xp):
+    def work(number):
+        for i in range(50):
+            x = xp.realize(xp.full(100_000, float(i)))
+            y = x[number] + x[-1]
+            del x
+            assert float(y) == 2 * i
+
+    before = xp.memory_info().live
+    together(work)
+    gc.collect()
+    assert xp.memory_info().live - before < 1 << 20
