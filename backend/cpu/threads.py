@@ -14,17 +14,16 @@ RANGES_PER_THREAD = 4
 
 
 class _Job:
-    """One launch: the ranges not begun yet, and how many helpers are still at work."""
+    """One launch: the ranges not begun yet, and how many helpers are at work."""
 
-    __slots__ = ("args", "error", "finished", "function", "helpers", "lock", "ranges")
+    __slots__ = ("active", "args", "closed", "error", "finished", "function", "lock", "ranges")
 
-    def __init__(
-        self, function: Callable[..., None], args: tuple[Any, ...], ranges: deque[tuple[int, int]], helpers: int
-    ) -> None:
+    def __init__(self, function: Callable[..., None], args: tuple[Any, ...], ranges: deque[tuple[int, int]]) -> None:
         self.function = function
         self.args = args
         self.ranges = ranges
-        self.helpers = helpers
+        self.active = 0
+        self.closed = False
         self.lock = threading.Lock()
         self.finished = threading.Lock()
         self.finished.acquire()
@@ -44,12 +43,35 @@ class _Job:
             self.ranges.clear()
 
     def help(self) -> None:
+        """A helper's part; nothing, where it comes too late."""
+        with self.lock:
+            if self.closed:
+                return
+            self.active += 1
         self.work()
         with self.lock:
-            self.helpers -= 1
-            last = not self.helpers
+            self.active -= 1
+            last = self.closed and not self.active
         if last:
             self.finished.release()
+
+    def finish(self) -> None:
+        """Wait for the helpers that have begun; those that have not are not waited for."""
+        with self.lock:
+            self.closed = True
+            wait = self.active > 0
+        interrupted: BaseException | None = None
+        while wait:  # whatever comes, nothing may be written after this returns
+            try:
+                self.finished.acquire()
+                break
+            except BaseException as error:
+                interrupted = error
+                self.ranges.clear()
+        if self.error is not None:
+            raise self.error
+        if interrupted is not None:
+            raise interrupted
 
 
 class ThreadPool:
@@ -70,25 +92,13 @@ class ThreadPool:
         """``function(*args, lo, hi)`` over contiguous ranges that make up [0, total), this thread working too."""
         parts = min(total, self.size * RANGES_PER_THREAD)
         ranges = deque((total * k // parts, total * (k + 1) // parts) for k in range(parts))
-        helpers = min(self.size, parts) - 1
         if self._started < self.size - 1:
             self._start()
-        job = _Job(function, args, ranges, helpers)
-        for _ in range(helpers):
+        job = _Job(function, args, ranges)
+        for _ in range(min(self.size, parts) - 1):
             self._jobs.put(job)
         job.work()
-        interrupted: BaseException | None = None
-        while helpers:  # whatever comes, nothing may be written after this returns
-            try:
-                job.finished.acquire()
-                break
-            except BaseException as error:
-                interrupted = error
-                job.ranges.clear()
-        if job.error is not None:
-            raise job.error
-        if interrupted is not None:
-            raise interrupted
+        job.finish()
 
     def _start(self) -> None:
         with self._lock:
