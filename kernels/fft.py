@@ -20,12 +20,10 @@ from nbx_array.memory.transfer import as_numpy, from_host
 
 MODULE = "nbx_array.kernels.source.fft"
 
-ODD_RADICES = (13, 11, 9, 7, 5, 3)
-"""Odd factors that a pass takes. A length with another prime factor goes by Bluestein's algorithm."""
-POWERS_OF_TWO = 4
-"""A pass takes up to this many factors of two."""
-RADICES = (1, *(2**k for k in range(1, POWERS_OF_TWO + 1)), *ODD_RADICES)
-"""All radices; 1 is that of a transform of one element."""
+RADICES = (1, 2, 4, 8, 16, 9, 7, 5, 3)
+"""Radices of passes whose sets of elements are transformed in registers; 1 is that of a transform of one element."""
+LARGEST_FACTOR = 61
+"""The largest prime factor that has a pass, of direct sums. Lengths with a larger one go by Bluestein's algorithm."""
 
 
 class Kind(NamedTuple):
@@ -60,6 +58,9 @@ def transform(x: View, out: View, n: int, kind: Kind, norm: str) -> None:
     if out.size == 0:
         return
     if on_host(out.storage.device):
+        if x.size == 0:  # NumPy's irfft reads an element that is not there
+            as_numpy(out)[...] = 0
+            return
         ROUTINES[kind](as_numpy(x), n, 1, norm, as_numpy(out))
     else:
         backward = {"backward": 1.0, "ortho": 0.5, "forward": 0.0}[norm]
@@ -73,17 +74,19 @@ def calculate(x: View, out: View, n: int, kind: Kind, scale: float) -> None:
     rows = _Rows(outer, inner, dtype, out.storage.device)
     sign = -1.0 if kind.inverse else 1.0
     source, target = x.address, out.address
-    if n % 2 == 0 and inner == 1 and kind.real_input and width == n:
+    aligned = source % 16 == 0
+    paired = n % 2 == 0 and inner == 1 and aligned  # real rows are read as complex ones of half their length
+    if paired and kind.real_input and width == n:
         halves = rows.scratch(n // 2)
         rows.transform(source, halves.ptr, n // 2, 1.0, 1.0)
         rows.untangle(halves.ptr, target, n // 2, sign, scale / 2)
-    elif n % 2 == 0 and inner == 1 and kind.real_output:
+    elif paired and kind.real_output:
         halves = rows.scratch(n // 2)
         rows.tangle(source, halves.ptr, n // 2, width, -sign)
         rows.transform(halves.ptr, target, n // 2, -1.0, scale)
     else:
         given = n // 2 + 1 if kind.real_output else n
-        if width != n or kind.real_output or not is_complex(x.dtype):
+        if width != n or kind.real_output or not (aligned and is_complex(x.dtype)):
             made = rows.scratch(n)
             form = "half" if kind.real_output else "complex" if is_complex(x.dtype) else "real"
             rows.prepare(source, made.ptr, n, min(width, given), width, form)
@@ -124,9 +127,15 @@ class _Rows(NamedTuple):
             last = k == len(radices) - 1
             target = y if spare is None or (len(radices) - k) % 2 else spare.ptr
             distance = n // radix * self.inner
-            numbers = (self.outer * distance, distance, before * self.inner, self.inner, n // (before * radix), bits)
-            constants = (("R", radix), ("FIRST", k == 0))
-            self.launch("butterflies", n, (x, target, table.ptr), numbers, (sign, scale if last else 1.0), constants)
+            numbers: tuple[int, ...] = (distance, before * self.inner, self.inner, n // (before * radix), bits)
+            reals = (sign, scale if last else 1.0)
+            if radix in RADICES:
+                constants = (("R", radix), ("FIRST", k == 0))
+                numbers = (self.outer * distance, *numbers)
+                self.launch("butterflies", n, (x, target, table.ptr), numbers, reals, constants)
+            else:
+                numbers = (self.outer * n * self.inner, *numbers, radix, n)
+                self.launch("direct_sums", n, (x, target, table.ptr), numbers, reals)
             x, before = target, before * radix
 
     def convolution(self, x: int, y: int, n: int, sign: float, scale: float) -> None:
@@ -186,6 +195,7 @@ class _Rows(NamedTuple):
 
 ARGUMENTS = {
     "butterflies": ("x y roots", "total distance before inner step bits", "sign scale"),
+    "direct_sums": ("x y roots", "total distance before inner step bits radix n", "sign scale"),
     "prepare": ("x y", "total n inner given width", ""),
     "deliver": ("x y", "total n inner width", ""),
     "conjugate_chirp": ("y roots", "total n bits", "scale"),
@@ -227,14 +237,14 @@ def launcher_of(
 def factors(n: int) -> tuple[int, ...]:
     """The radices of the passes that make up a transform of length n; none where n has a large prime factor."""
     twos = (n & -n).bit_length() - 1
-    odd = n >> twos
-    count = -(-twos // POWERS_OF_TWO)
-    radices = [1 << (twos + k) // count for k in reversed(range(count))]
-    for radix in ODD_RADICES:
-        while odd % radix == 0:
+    passes = -(-twos // 4)
+    radices = [1 << (twos + k) // passes for k in reversed(range(passes))]
+    rest = n >> twos
+    for radix in (9, *range(3, LARGEST_FACTOR + 1, 2)):
+        while rest % radix == 0:
             radices.append(radix)
-            odd //= radix
-    return tuple(radices or [1]) if odd == 1 else ()
+            rest //= radix
+    return tuple(radices or [1]) if rest == 1 else ()
 
 
 def exponentials(t: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:

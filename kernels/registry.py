@@ -140,15 +140,15 @@ def reductions(device: Device) -> Launches:
 
 def transforms(device: Device) -> Launches:
     """Fourier transforms: a pass of every radix, first and later, and what comes before and after passes."""
-    first: list[tuple[str, dict[str, object]]] = [("multiply_by_chirp", {}), ("tangle", {})]  # may read any view
-    first += [("butterflies", {"R": radix, "FIRST": True}) for radix in fft.RADICES]
-    first += [("prepare", {"KIND": form}) for form in ("complex", "real", "half")]
-    later: list[tuple[str, dict[str, object]]] = [("conjugate_chirp", {}), ("convolve", {}), ("untangle", {})]
-    later += [("butterflies", {"R": radix, "FIRST": False}) for radix in fft.RADICES[1:]]
-    later += [("deliver", {"REAL": real}) for real in (True, False)]
+    kernels: list[tuple[str, dict[str, object]]] = [("prepare", {"KIND": form}) for form in ("complex", "real", "half")]
+    read = len(kernels)  # the others never read an array that is not aligned
+    kernels += [("butterflies", {"R": radix, "FIRST": True}) for radix in fft.RADICES]
+    kernels += [("butterflies", {"R": radix, "FIRST": False}) for radix in fft.RADICES if radix > 1]
+    kernels += [("deliver", {"REAL": real}) for real in (True, False)]
+    kernels += [(name, {}) for name in fft.ARGUMENTS if name not in ("prepare", "butterflies", "deliver")]
     for dtype in COMPLEX:
         for aligned in (True, False):
-            for name, constants in (*first, *(later if aligned else ())):
+            for name, constants in kernels[: None if aligned else read]:
                 arguments = (name, dtype, False, aligned, tuple(constants.items()), device)
                 yield lambda arguments=arguments: fft.launcher_of.__wrapped__(*arguments)  # type: ignore[misc]
 

@@ -12,7 +12,7 @@ parts where they are read and where they are written.
 Powers of w = exp(-2πi/n) come from a table of about 2·√n of them: those below 2^bits, then those of w^(2^bits). One
 product gives any other, at an error of a unit or two in the last place.
 
-A length with a prime factor above 13 goes by way of a convolution (Bluestein): jk = (j² + k² - (k - j)²)/2, so the
+A length with a large prime factor goes by way of a convolution (Bluestein): jk = (j² + k² - (k - j)²)/2, so the
 transform is x times a chirp w^(j²/2), convolved with the chirp's conjugate, times the chirp again. The convolution is a
 product of transforms, whose length M ≥ 2n - 1 can be a power of two.
 """
@@ -210,6 +210,46 @@ def butterflies(
     target = (g - p) * R + p
     for k in tl.static_range(R):
         store(y, target + k * before, re[k] * scale, im[k] * (scale * sign), mask, PAIRED)
+
+
+@triton.jit
+def direct_sums(
+    x,
+    y,
+    roots,
+    total,
+    distance,
+    before,
+    inner,
+    step,
+    bits,
+    radix,
+    n,
+    sign,
+    scale,
+    PAIRED: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """One pass of any radix, by the definition: `total` elements, each a sum of `radix` products."""
+    g = tl.program_id(0).to(total.dtype) * BLOCK + tl.arange(0, BLOCK)
+    mask = g < total
+    p = g % before
+    k = g // before % radix
+    s = g // (before * radix) * before + p  # the set of elements that are summed
+    source = s + s // distance * ((radix - 1) * distance)
+    turns = p // inner * step + k * (n // radix)
+    t = tl.zeros_like(g)
+    re, im = load(x, source, mask, PAIRED)
+    im = im * sign
+    for j in range(1, radix):
+        t += turns
+        t = tl.where(t >= n, t - n, t)
+        a, b = load(x, source + j * distance, mask, PAIRED)
+        c, d = power(roots, t, bits, mask, PAIRED)
+        a, b = multiply(a, b * sign, c, d)
+        re += a
+        im += b
+    store(y, g, re * scale, im * (scale * sign), mask, PAIRED)
 
 
 # ----------------------------------------------------------------------------------------- before and after the passes
