@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from . import compiler, contract, launcher, recording
-from .contract import Device, DeviceError, Properties, Target, get_device
+from .contract import Device, DeviceError, Properties, Target
 from .recording import Spec
 
 
@@ -72,12 +72,15 @@ class _Noted(Exception):
 
 @contextmanager
 def absent_device(target: Target) -> Iterator[Device]:
-    """The first device of the target's backend, with no kernel made yet, for as long as the context lasts."""
+    """A device of the target's backend, with no kernel made yet, for as long as the context lasts.
+
+    Its index is -1, so that nothing that is remembered of it is taken for what is known of a device that is there.
+    """
     driver, launchers = contract._drivers.get(target.backend), launcher._launchers
     contract._drivers[target.backend] = Absent(target)
     launcher._launchers = {}
     try:
-        yield get_device(target.backend)
+        yield contract._devices.setdefault((target.backend, -1), Device(target.backend, -1))
     finally:
         launcher._launchers = launchers
         contract._drivers.pop(target.backend)

@@ -141,7 +141,7 @@ def test_array_reads_and_writes(xp, data):
 def test_every_dtype(name, xp, rng):
     a = random_values(DTYPES[name], 35, rng).reshape(5, 7)
     x = xp.asarray(a)
-    rows, mask = np.array([4, -1, 0]), rng.random((5, 7)) < 0.5
+    rows, mask = np.array([4, -2, 0]), rng.random((5, 7)) < 0.5  # none twice: on GPUs either value may win
     for key in (
         2,
         (slice(None), 3),

@@ -1,7 +1,7 @@
 """Elementary functions as pairs (high, low), for the complex functions, where products of two of them are rounded once.
 
 Exponentials also carry a power of two: e^x = (high + low) · 2^n may be far outside the range of numbers where
-e^x · cos y is not. The error is below a quarter ulp of the high part, except where it is said to be less.
+e^x · cos y is not. The error is below 0.27 ulp of the high part, except where it is said to be less.
 """
 
 import triton
