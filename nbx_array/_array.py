@@ -148,8 +148,8 @@ def _deferred(sig: Sig, shape: tuple[int, ...], args: tuple[Any, ...], keep: tup
 def unary(name: str, x: Any) -> Any:
     """A function of one array: a look-up in the signature's table, or the slow path."""
     if type(x) is Array:
-        sig, args, keep = x.sig, x.args, x.keep
-        sig = sig.unary.get(name)
+        before, args, keep = x.sig, x.args, x.keep
+        sig = before.unary.get(name)
         if sig is not None:
             new = Array()
             new.sig = sig
