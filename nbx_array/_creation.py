@@ -37,7 +37,7 @@ def _shape(shape: Any, dtype: np.dtype, name: str) -> tuple[int, ...]:
     try:
         check_shape(dims, dtype.itemsize)
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+        raise ValueError(f"{name}: {error}, given shape {shape!r}") from None
     return dims
 
 

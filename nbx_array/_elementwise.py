@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from nbx_array._array import Array, part, power, unary
-from nbx_array._operations import apply
+from nbx_array._expression import describe
+from nbx_array._operations import apply, operands_of
 
 Operand = Array | bool | int | float | complex | np.generic
 
@@ -235,6 +236,11 @@ def clip(x: Array, /, min: Operand | None = None, max: Operand | None = None) ->
     >>> xp.clip(xp.asarray([-2, 0, 7]), 0, 5)
     Array([0, 0, 5], device='cpu')
     """
+    operands = [operand for operand in (x, min, max) if operand is not None]
+    operands_of("clip", operands)
+    kinds = {getattr(operand, "dtype", np.dtype(type(operand))).kind for operand in operands}
+    if not isinstance(x, Array) or "c" in kinds:
+        raise TypeError(f"clip: expected a real array and real bounds, got {', '.join(map(describe, operands))}")
     result = x
     if min is not None:
         result = apply(Array, "maximum", result, min)
@@ -715,7 +721,8 @@ def pow(x1: Operand, x2: Operand, /) -> Array:
     >>> xp.pow(xp.asarray([2.0, 3.0]), 3.0)
     Array([ 8., 27.], device='cpu')
     """
-    return power(x1, x2)
+    result = power(x1, x2) if isinstance(x1, Array) or isinstance(x2, Array) else NotImplemented
+    return apply(Array, "pow", x1, x2) if result is NotImplemented else result  # `apply` says what is wrong
 
 
 def real(x: Array, /) -> Array:

@@ -36,6 +36,7 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     """
     dims = (operator.index(shape),) if not isinstance(shape, (tuple, list)) else tuple(map(operator.index, shape))
     try:
+        geometry.check_shape(dims, x.itemsize if isinstance(x, Array) else 1)
         return _broadcast(_array(x, "broadcast_to"), dims)
     except ValueError as error:
         raise ValueError(f"broadcast_to: {error}") from None
