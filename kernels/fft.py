@@ -13,7 +13,7 @@ import numpy as np
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import Launcher, get_launcher
-from nbx_array.kernels.matmul import on_host
+from nbx_array.kernels.host import on_host
 from nbx_array.kernels.types import component, is_complex, type_row
 from nbx_array.memory import Storage, View, allocate, register_release_hook
 from nbx_array.memory.transfer import as_numpy, from_host

@@ -212,7 +212,7 @@ def _general_launcher(
     for name in names:
         terms = [f"q{j} * outer{j}_{name}" for j in range(outer)] + [f"r0 * row_{name}", f"c0 * column_{name}"]
         pointer = name if name == "o" else f"p{name}"
-        scale = "2 * " if (sig.dtype if name == "o" else _leaf_dtypes(sig)[int(name)]).kind == "c" else ""
+        scale = "2 * " if (sig.dtype if name == "o" else leaf_dtypes(sig)[int(name)]).kind == "c" else ""
         lines.append(f"{pointer} += {scale}({' + '.join(terms)})")
     lines += [
         f"row = tl.arange(0, ROWS).to({index})[:, None]",
@@ -243,10 +243,11 @@ def _full_offset(name: str, classes: tuple[str, str], index: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _leaf_dtypes(sig: Sig) -> tuple[Any, ...]:
+def leaf_dtypes(sig: Sig) -> tuple[Any, ...]:
+    """The dtypes of an expression's array operands."""
     if sig.op == "leaf":
         return (sig.dtype,)
-    return tuple(dtype for kid in sig.kids for dtype in _leaf_dtypes(kid))
+    return tuple(dtype for kid in sig.kids for dtype in leaf_dtypes(kid))
 
 
 def run_general(

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
 import numpy as np
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import get_launcher
+from nbx_array.kernels.host import on_host
 from nbx_array.kernels.types import type_row
 from nbx_array.memory import View
 from nbx_array.memory.transfer import as_numpy
 
 MODULE = "nbx_array.kernels.source.matmul"
-HOST_ROUTINES = os.environ.get("NBX_HOST_ROUTINES", "1") != "0"
-
-
-def on_host(device: Device) -> bool:
-    """Whether NumPy does the work: on the CPU, where a well-kept BLAS beats our kernel."""
-    return HOST_ROUTINES and device.backend == "cpu"
 
 
 def matmul(a: View, b: View, out: View) -> None:

@@ -18,13 +18,12 @@ dimensions outside the tile, `d` and `e` for their lengths.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
 from nbx_array.kernels import generate
+from nbx_array.kernels.fused import leaf_dtypes
 from nbx_array.kernels.reduction_table import Reduction, accumulator, identity, result_dtype, state_dtypes
-from nbx_array.kernels.signature import SAME, Sig
+from nbx_array.kernels.signature import Sig
 from nbx_array.kernels.types import component, is_complex, type_row
 
 
@@ -265,10 +264,3 @@ class Writer:
             results = [f"elementwise.cast({name}, {type_row(part).value})" for name in results]
         where = generate.Address("place1 * kept_o", mask=", mask=store_m")
         return lines + generate.store("o0", where, tuple(results))
-
-
-@lru_cache(maxsize=4096)
-def leaf_dtypes(sig: Sig) -> tuple[np.dtype, ...]:
-    if sig.op == "leaf":
-        return (sig.dtype,)
-    return tuple(dtype for kid in sig.kids if kid is not SAME for dtype in leaf_dtypes(kid))

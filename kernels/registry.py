@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from nbx_array.backend.ahead import absent_device, kernels_of
 from nbx_array.backend.contract import Device, Target
 from nbx_array.backend.recording import Spec
-from nbx_array.kernels import creation, fft, fused, indexing, matmul, reduction, signature
+from nbx_array.kernels import creation, fft, fused, indexing, matmul, reduction, scan, signature, sort
 from nbx_array.kernels.pointwise import TABLE, Pointwise, UnsupportedDtype, resolve
 from nbx_array.kernels.types import default_float, is_complex, kind
 from nbx_array.memory import View, wrap
@@ -153,6 +154,44 @@ def transforms(device: Device) -> Launches:
                 yield lambda arguments=arguments: fft.launcher_of.__wrapped__(*arguments)  # type: ignore[misc]
 
 
+def scans(device: Device) -> Launches:
+    """Running sums and products for every dtype that they have: of a vector by stages, along rows, along columns."""
+    shapes = (
+        ((1, 10**7, 1), (0, 1, 0), scan.STAGES),
+        ((1, 99, 999), (0, 1, 99), ("whole",)),
+        ((9, 999, 99), (98901, 99, 1), ("whole",)),
+    )
+    for name, row in scan.NAMES.items():
+        for dtype in DTYPES:
+            if reduction.result_dtype(reduction.TABLE[row], dtype) == dtype:
+                sig = signature.leaf(dtype, device)
+                for sizes, strides, stages in shapes:
+                    form = scan.form_of(
+                        scan.RULES[device.backend], sizes, (scan.Operand(*strides),) * 2, dtype.itemsize
+                    )
+                    for stage in stages:
+                        yield partial(scan.launcher_of, name, sig, form._replace(stage=stage), dtype)
+
+
+def sorts(device: Device) -> Launches:
+    """Sorting of short rows, the passes over long ones, and searching, for every real dtype."""
+    nowhere = wrap(0, 0, device, None)
+    small = np.dtype(np.int32)
+    for dtype in (*DTYPES[:9], *FLOATS):
+        row = View(nowhere, dtype, (1, 99), (99, 1), 0)
+        places = View(nowhere, np.dtype(np.int64), (1, 99), (99, 1), 0)
+        for values, indices in ((row, None), (None, places), (row, places)):
+            yield partial(sort.sort, row, values, indices, descending=False)
+            wanted = values is not None, indices is not None
+            yield partial(sort.move_launcher, dtype, small, device, True, wanted[1], True, False)
+            yield partial(sort.move_launcher, dtype, small, device, True, wanted[1], False, False)
+            yield partial(sort.move_launcher, dtype, small, device, *wanted, False, True)
+        yield partial(sort.count_launcher, dtype, small, device)
+        vector = row._replace(shape=(99,), strides=(1,))
+        for right in (True, False):
+            yield partial(sort.search, vector, vector, vector, right=right)
+
+
 FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "pointwise": pointwise,
     "scalars": scalars,
@@ -164,6 +203,8 @@ FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "matmul": products,
     "reductions": reductions,
     "fft": transforms,
+    "scan": scans,
+    "sort": sorts,
 }
 
 

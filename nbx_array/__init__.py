@@ -26,6 +26,7 @@ from nbx_array._creation import (
     full,
     full_like,
     linspace,
+    meshgrid,
     ones,
     ones_like,
     tril,
@@ -136,13 +137,20 @@ from nbx_array._manipulation import (
     flip,
     moveaxis,
     permute_dims,
+    repeat,
     reshape,
+    roll,
     squeeze,
     stack,
+    tile,
+    unstack,
 )
-from nbx_array._searching import argmax, argmin, count_nonzero, nonzero, where
-from nbx_array._statistical import max, mean, min, prod, std, sum, var
-from nbx_array._utility import all, any
+from nbx_array._searching import argmax, argmin, count_nonzero, nonzero, searchsorted, where
+from nbx_array._sets import isin, unique_all, unique_counts, unique_inverse, unique_values
+from nbx_array._sorting import argsort, sort
+from nbx_array._statistical import cumulative_prod, cumulative_sum, max, mean, min, prod, std, sum, var
+from nbx_array._taking import take, take_along_axis
+from nbx_array._utility import all, any, diff
 from nbx_array.memory import OutOfMemoryError
 
 __array_api_version__ = "2025.12"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from nbx_array import _elementwise
-from nbx_array._array import Array, as_value, cast, filled, from_numpy, import_view, where
+from nbx_array._array import Array, as_value, broadcast_to, cast, filled, from_numpy, import_view, where
 from nbx_array._array import copy as copied
 from nbx_array._data_types import as_dtype
 from nbx_array._expression import from_view
@@ -392,3 +392,29 @@ def _triangle(x: Array, name: str, keeps: Any) -> Array:
         raise ValueError(f"{name}: expected at least 2 dimensions, got shape {x.shape}")
     zero = filled((), 0, x.dtype, x.device, name)
     return where(keeps(_distance(x.shape[-2], x.shape[-1], x.device)), x, zero)
+
+
+def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
+    """Coordinate matrices from coordinate vectors: each array stretched along the axes of all others.
+
+    indexing: "ij" gives the k-th array the k-th axis; "xy" exchanges the first two. Raises ValueError for another
+    one. Standard: creation functions, `meshgrid`.
+
+    >>> [x.tolist() for x in xp.meshgrid(xp.asarray([1, 2]), xp.asarray([3, 4]))]
+    [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
+    axes = list(range(len(arrays)))
+    if indexing == "xy" and len(arrays) > 1:
+        axes[:2] = 1, 0
+    shape = [0] * len(arrays)
+    for x, axis in zip(arrays, axes, strict=True):
+        if _array(x, "meshgrid").ndim > 1:
+            raise ValueError(f"meshgrid: expected arrays of 1 dimension, got shape {x.shape}")
+        shape[axis] = x.size
+    out = []
+    for x, axis in zip(arrays, axes, strict=True):
+        vector = x if x.shape else x[None]
+        out.append(copied(broadcast_to(vector[(slice(None), *(None,) * (len(axes) - 1 - axis))], tuple(shape))))
+    return tuple(out)

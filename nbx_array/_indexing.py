@@ -46,10 +46,27 @@ class _Index(NamedTuple):
 
 def get(x: Any, key: Any) -> Any:
     """`x[key]` for a key with arrays: always a copy."""
-    index = _resolve(x, key)
-    shape = index.result_shape()
-    storage = allocate(math.prod(shape) * x.dtype.itemsize, x.device)
-    out = View(storage, x.dtype, shape, contiguous_strides(shape), 0)
+    return _gather(_resolve(x, key))
+
+
+def take(x: Any, indices: Any, axis: int, *, exact: bool = False) -> Any:
+    """The elements of x at integer indices along an axis, which are in range if `exact`."""
+    view, after = x.view(), range(axis + 1, x.ndim)
+    return _gather(_Index(view, [_Part(indices, (axis,), exact)], indices.shape, list(range(axis)), list(after)))
+
+
+def take_along_axis(x: Any, indices: Any, axis: int, places: dict[int, Any]) -> Any:
+    """The elements of x at integer indices along an axis, and at `places`, which are in range, along the others."""
+    parts = [_Part(indices, (axis,), False), *(_Part(place, (d,), True) for d, place in places.items())]
+    return _gather(_Index(x.view(), parts, indices.shape, [], []))
+
+
+def _gather(index: _Index) -> Any:
+    """A copy of the elements that an index names."""
+    shape, device = index.result_shape(), index.view.storage.device
+    dtype = index.view.dtype
+    storage = allocate(math.prod(shape) * dtype.itemsize, device)
+    out = View(storage, dtype, shape, contiguous_strides(shape), 0)
     view, offsets = index.view, _offsets(index)
     if not out.size:
         return from_view(core.Array, out)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.exceptions import AxisError
 
-from nbx_array._array import Array, cast
+from nbx_array import _indexing, _statistical
+from nbx_array._array import Array, cast, view_basic
 from nbx_array._array import broadcast_to as _broadcast
 from nbx_array._array import copy as copied
-from nbx_array._creation import _array, _new
+from nbx_array._creation import _array, _new, arange
 from nbx_array._data_types import result_type
-from nbx_array._expression import from_view, realize, write
+from nbx_array._expression import describe, from_view, realize, write
+from nbx_array._searching import searchsorted
 from nbx_array.memory import view as geometry
+
+INT64 = np.dtype(np.int64)
 
 
 def _axes(axis: Any, ndim: int, name: str) -> tuple[int, ...]:
@@ -23,6 +29,17 @@ def _axes(axis: Any, ndim: int, name: str) -> tuple[int, ...]:
         return geometry.normalize_axes(axis, ndim)
     except AxisError as error:
         raise AxisError(f"{name}: {error}") from None
+
+
+def _integers(value: Any, name: str, what: str) -> tuple[int, ...]:
+    """One integer or several, none of them negative, as a tuple."""
+    try:
+        numbers = tuple(map(operator.index, value)) if isinstance(value, (tuple, list)) else (operator.index(value),)
+    except TypeError:
+        raise TypeError(f"{name}: {what} is an integer or a tuple of integers, not {value!r}") from None
+    if any(number < 0 for number in numbers):
+        raise ValueError(f"{name}: {what} must not be negative, got {value!r}")
+    return numbers
 
 
 def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
@@ -252,3 +269,126 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
         view = realize(copied(x)).view()
         strides = geometry.contiguous_strides(dims)
     return from_view(Array, view._replace(shape=dims, strides=strides))
+
+
+def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+    """Each element of x along an axis, as often in a row as `repeats` says; of x flattened if axis is None.
+
+    repeats: an integer, or an array of integers with one for each place along the axis, or one for all. An array is
+    looked at to find the result's length, so the function waits for the device. Raises ValueError for a negative
+    number or a length that differs. Standard: manipulation functions, `repeat`.
+
+    >>> xp.repeat(xp.asarray([1, 2]), 2)
+    Array([1, 1, 2, 2], device='cpu')
+    """
+    if axis is None:
+        x, axis = reshape(_array(x, "repeat"), (-1,)), 0
+    (along,) = _axes(axis, _array(x, "repeat").ndim, "repeat")
+    if isinstance(repeats, Array):
+        return _repeat_each(x, repeats, along)
+    (count,) = _integers(repeats, "repeat", "the number of repeats")
+    view = x.view()
+    shape = (*view.shape[: along + 1], count, *view.shape[along + 1 :])
+    strides = (*view.strides[: along + 1], 0, *view.strides[along + 1 :])
+    size = _checked(view, "repeat", along, view.shape[along] * count)
+    return reshape(from_view(Array, view._replace(shape=shape, strides=strides)), size, copy=True)
+
+
+def _repeat_each(x: Array, repeats: Array, axis: int) -> Array:
+    """`repeat` with an array of numbers: an element of the result comes from the first place that ends after it."""
+    if repeats.dtype.kind not in "biu" or repeats.ndim > 1:
+        raise TypeError(f"repeat: repeats must be integers in at most 1 dimension, not {describe(repeats)}")
+    n = x.shape[axis]
+    if repeats.size != n and repeats.size != 1:
+        raise ValueError(f"repeat: {repeats.size} numbers of repeats and {n} places along axis {axis} of {x.shape}")
+    counts = cast(repeats, INT64)
+    ends = _statistical.cumulative_sum(_broadcast(counts, (n,)))
+    if not n:
+        return copied(x)
+    least, total = stack([_statistical.min(counts), ends[-1]]).tolist()
+    if least < 0:
+        raise ValueError(f"repeat: the number of repeats must not be negative, got {least}")
+    _checked(x.view(), "repeat", axis, total)
+    return _indexing.take(x, searchsorted(ends, arange(total, device=x.device), side="right"), axis, exact=True)
+
+
+def _checked(view: geometry.View, name: str, axis: int, length: int) -> tuple[int, ...]:
+    """A view's shape with another length along one axis; ValueError where that is too much."""
+    shape = (*view.shape[:axis], length, *view.shape[axis + 1 :])
+    try:
+        geometry.check_shape(shape, view.dtype.itemsize)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    return shape
+
+
+def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Array:
+    """The elements moved along axes, those that leave at one end coming in at the other.
+
+    shift: how far, towards higher indices; a tuple goes with a tuple of axes. axis: None moves the elements in C order.
+    Raises ValueError where the numbers of shifts and axes differ. Standard: manipulation functions, `roll`.
+
+    >>> xp.roll(xp.asarray([1, 2, 3]), 1)
+    Array([3, 1, 2], device='cpu')
+    """
+    if axis is None:
+        return reshape(roll(reshape(_array(x, "roll"), (-1,)), shift, axis=0), x.shape)
+    shifts = shift if isinstance(shift, tuple) else (shift,)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
+        raise ValueError(f"roll: {len(shifts)} shifts and {len(axes)} axes")
+    distances = [0] * _array(x, "roll").ndim
+    count = max(len(shifts), len(axes))
+    for s, a in zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True):
+        distances[_axes(a, x.ndim, "roll")[0]] += operator.index(s)
+    out = _new(x.shape, x.dtype, x.device)
+    # Along each axis the elements fall into those that stay in order and those that come in again.
+    pieces = [
+        [(slice(d, n), slice(0, n - d)), (slice(0, d), slice(n - d, n))] if d else [(slice(n), slice(n))]
+        for n, d in ((n, distance % n if n else 0) for n, distance in zip(x.shape, distances, strict=True))
+    ]
+    for piece in itertools.product(*pieces):
+        write(view_basic(out, tuple(goal for goal, _ in piece)), view_basic(x, tuple(origin for _, origin in piece)))
+    return out
+
+
+def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
+    """The whole of x side by side, as often along each axis as `repetitions` says.
+
+    Where x has fewer dimensions than there are repetitions it gets leading ones; where it has more, the leading ones
+    are not repeated. Raises ValueError for a negative number. Standard: manipulation functions, `tile`.
+
+    >>> xp.tile(xp.asarray([1, 2]), (2, 2))
+    Array([[1, 2, 1, 2],
+           [1, 2, 1, 2]], device='cpu')
+    """
+    view = _array(x, "tile").view()
+    counts = _integers(repetitions, "tile", "repetitions")
+    ndim = max(len(counts), len(view.shape))
+    counts = (1,) * (ndim - len(counts)) + counts
+    sizes = (1,) * (ndim - len(view.shape)) + view.shape
+    strides = (0,) * (ndim - len(view.shape)) + view.strides
+    shape = tuple(count * size for count, size in zip(counts, sizes, strict=True))
+    try:
+        geometry.check_shape(shape, view.dtype.itemsize)
+    except ValueError as error:
+        raise ValueError(f"tile: {error}") from None
+    repeated = view._replace(
+        shape=tuple(n for pair in zip(counts, sizes, strict=True) for n in pair),
+        strides=tuple(s for stride in strides for s in (0, stride)),
+    )
+    return reshape(from_view(Array, repeated), shape, copy=True)
+
+
+def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """The parts of x at each place along an axis, which they lack: views.
+
+    Raises ValueError for a 0-d array. Standard: manipulation functions, `unstack`.
+
+    >>> xp.unstack(xp.asarray([[1, 2], [3, 4]]))
+    (Array([1, 2], device='cpu'), Array([3, 4], device='cpu'))
+    """
+    if not _array(x, "unstack").shape:
+        raise ValueError("unstack: expected at least 1 dimension, got a 0-d array")
+    (along,) = _axes(axis, x.ndim, "unstack")
+    return tuple(view_basic(x, (*(slice(None),) * along, i)) for i in range(x.shape[along]))

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+import numpy as np
+
 from nbx_array import _indexing
-from nbx_array._array import Array, cast
+from nbx_array._array import Array, as_value, cast, filled, packed
 from nbx_array._array import where as _where
-from nbx_array._creation import _array
+from nbx_array._creation import _array, _new
 from nbx_array._elementwise import Operand
+from nbx_array._expression import describe
+from nbx_array._operations import operands_of, promote
 from nbx_array._reduction import Axis, check_axes, reduce
+from nbx_array.kernels import sort as kernels
+from nbx_array.kernels.host import on_host
 from nbx_array.kernels.pointwise import BOOL
+from nbx_array.kernels.types import kind
+
+INT64 = np.dtype(np.int64)
 
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
@@ -72,6 +83,54 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     if not x.shape:
         raise ValueError("nonzero: expected at least 1 dimension, got a 0-d array")
     return _indexing.nonzero(x)
+
+
+def searchsorted(
+    x1: Array, x2: Array | float, /, *, side: Literal["left", "right"] = "left", sorter: Array | None = None
+) -> Array:
+    """For each element of x2 the index, int64, in sorted x1 before which it can be inserted and keep the order.
+
+    NaN counts as greater than all, and -0 equals +0. x1: 1 dimension, real, in ascending order, or with `sorter` in
+    the order that its integers give. x2: any shape, or a scalar. side: whether before or after ("right") elements that
+    equal it. Raises ValueError for another side, an x1 of other dimensions or a sorter of another length, TypeError
+    for complex arrays and a sorter of other than integers, IndexError for one out of range.
+    Standard: searching functions, `searchsorted`.
+
+    >>> xp.searchsorted(xp.asarray([10, 20, 30]), xp.asarray([15, 30]))
+    Array([1, 2], device='cpu')
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side is 'left' or 'right', not {side!r}")
+    if _array(x1, "searchsorted").ndim != 1:
+        raise ValueError(f"searchsorted: x1 must have 1 dimension, got shape {x1.shape}")
+    if sorter is not None:
+        if _array(sorter, "searchsorted").shape != x1.shape:
+            raise ValueError(f"searchsorted: x1 has shape {x1.shape} and its sorter {sorter.shape}")
+        if sorter.dtype.kind not in "iu":
+            raise TypeError(f"searchsorted: a sorter holds integers, not {sorter.dtype}")
+        x1 = _indexing.take(x1, sorter, 0)
+    (ours, needles), device = operands_of("searchsorted", (x1, x2))
+    if isinstance(needles, (bool, int, float, complex)) and not isinstance(needles, np.generic):
+        dtype = promote((x1.dtype,), (type(needles),), device)
+        if isinstance(needles, int) and dtype.kind in "iu" and not _fits(needles, dtype):
+            return filled((), x1.size if needles > 0 else 0, INT64, device, "searchsorted")
+    else:
+        dtype = promote((x1.dtype, needles.dtype), (), device)
+    if kind(dtype) == "c":
+        raise TypeError(f"searchsorted is not defined for dtype {dtype}, given {describe(x1)} and {describe(x2)}")
+    shape = needles.shape if isinstance(needles, Array) else ()
+    ours = packed(cast(ours, dtype))
+    needles = packed(as_value(needles, shape, dtype, device, "searchsorted"))
+    out = _new(shape, INT64, device)
+    if needles.size:
+        find = kernels.host_search if on_host(device) else kernels.search
+        find(ours.view(), needles.view(), out.view(), right=side == "right")
+    return out
+
+
+def _fits(number: int, dtype: np.dtype) -> bool:
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= number <= limits.max)
 
 
 def where(condition: Array, x1: Operand, x2: Operand, /) -> Array:

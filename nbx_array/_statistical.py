@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 from math import prod as product
 from typing import Any
 
 import numpy as np
 
-from nbx_array._array import Array, cast
-from nbx_array._creation import _array
+from nbx_array._array import Array, cast, copy, filled, view_basic
+from nbx_array._creation import _array, _new
+from nbx_array._data_types import as_dtype
 from nbx_array._elementwise import add, imag, real, sqrt
+from nbx_array._expression import evaluate, realize, worth_compiling, write
 from nbx_array._reduction import Axis, check_axes, inexact, reduce
+from nbx_array.kernels import scan
+from nbx_array.kernels.reduction import TABLE as REDUCTIONS
+from nbx_array.kernels.reduction import result_dtype
 from nbx_array.kernels.types import kind, type_row
 
 
@@ -136,3 +142,60 @@ def _spread(name: str, x: Array, axis: Axis, correction: float, keepdims: bool) 
         return variance if name == "var" else sqrt(variance)
     divisor = product(x.shape[d] for d in axes) - float(correction)
     return reduce(name, inexact(x), axes, keepdims, number=divisor if divisor > 0 else 0.0)
+
+
+def cumulative_sum(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+    """The sums of the elements along an axis up to and including each one.
+
+    Integers are added exactly, wrapping; 16-bit floats in float32.
+
+    x: any dtype. axis: None only for up to 1 dimension. dtype: what elements are cast to first, and the result's; by
+    default as for `sum`. include_initial: whether the result starts with 0, one element longer than x.
+    Raises AxisError for an axis out of bounds, ValueError where one is needed and not given.
+    Standard: statistical functions, `cumulative_sum`.
+
+    >>> xp.cumulative_sum(xp.asarray([1, 2, 3]))
+    Array([1, 3, 6], device='cpu')
+    """
+    return _running("cumulative_sum", x, axis, dtype, include_initial)
+
+
+def cumulative_prod(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+    """The products of the elements along an axis up to and including each one.
+
+    x: any dtype. axis: None only for up to 1 dimension. dtype: what elements are cast to first, and the result's; by
+    default as for `prod`. include_initial: whether the result starts with 1, one element longer than x.
+    Raises AxisError for an axis out of bounds, ValueError where one is needed and not given.
+    Standard: statistical functions, `cumulative_prod`.
+
+    >>> xp.cumulative_prod(xp.asarray([1, 2, 3]), include_initial=True)
+    Array([1, 1, 2, 6], device='cpu')
+    """
+    return _running("cumulative_prod", x, axis, dtype, include_initial)
+
+
+def _running(name: str, x: Array, axis: int | None, dtype: Any, include_initial: bool) -> Array:
+    """A scan, straight into the result."""
+    if not _array(x, name).shape:
+        x = x[None]
+    if axis is None and x.ndim > 1:
+        raise ValueError(f"{name}: x has shape {x.shape}; more than 1 dimension needs an axis")
+    (along,) = check_axes(name, 0 if axis is None else operator.index(axis), x.ndim)
+    target = result_dtype(REDUCTIONS[scan.NAMES[name]], x.dtype) if dtype is None else as_dtype(dtype, name)
+    x = cast(x, target)
+    size = x.shape[along] + bool(include_initial)
+    out = _new((*x.shape[:along], size, *x.shape[along + 1 :]), target, x.device)
+    place = (slice(None),) * along
+    if include_initial:
+        first = view_basic(out, (*place, slice(1)))
+        write(first, filled(first.shape, int(name == "cumulative_prod"), target, x.device, name))
+    if not x.size:
+        return out
+    if x.sig.op != "leaf" and not worth_compiling(x):
+        evaluate(x)
+    view = view_basic(out, (*place, slice(int(include_initial), None))).view()
+    while not scan.scan(
+        name, x.sig, x.args, x.shape, x.geo if x.sig.general else None, along, view.address, target, view.strides
+    ):
+        x = realize(copy(x))
+    return out

@@ -1,9 +1,13 @@
-"""Utility functions of the standard that reduce."""
+"""Utility functions of the standard."""
 
 from __future__ import annotations
 
-from nbx_array._array import Array, cast
+import operator
+
+from nbx_array._array import Array, cast, view_basic
 from nbx_array._creation import _array
+from nbx_array._elementwise import not_equal, subtract
+from nbx_array._manipulation import concat
 from nbx_array._reduction import Axis, check_axes, reduce
 from nbx_array.kernels.pointwise import BOOL
 
@@ -32,3 +36,31 @@ def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """
     _array(x, "any")
     return reduce("max", cast(x, BOOL), check_axes("any", axis, x.ndim), keepdims, caller="any")
+
+
+def diff(
+    x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
+) -> Array:
+    """The differences of neighbours along an axis, n times over.
+
+    x: at least 1 dimension; of bools it is whether they differ. prepend, append: what to add to x at either end first.
+    Raises ValueError for a 0-d array, a negative n or shapes that do not fit. Standard: utility functions, `diff`.
+
+    >>> xp.diff(xp.asarray([1, 4, 9, 16]))
+    Array([3, 5, 7], device='cpu')
+    """
+    if not _array(x, "diff").shape:
+        raise ValueError("diff: expected at least 1 dimension, got a 0-d array")
+    if operator.index(n) < 0:
+        raise ValueError(f"diff: n must not be negative, got {n}")
+    (along,) = check_axes("diff", operator.index(axis), x.ndim)
+    if n == 0:
+        return x
+    if prepend is not None or append is not None:
+        parts = (None if prepend is None else _array(prepend, "diff"), x, None if append is None else append)
+        x = concat([part for part in parts if part is not None], axis=along)
+    before = (slice(None),) * along
+    for _ in range(n):
+        later, earlier = view_basic(x, (*before, slice(1, None))), view_basic(x, (*before, slice(None, -1)))
+        x = not_equal(later, earlier) if x.dtype == BOOL else subtract(later, earlier)
+    return x

@@ -1,0 +1,187 @@
+"""Sorting and searching: Triton kernels on GPUs, NumPy on the same memory on the CPU unless NBX_HOST_ROUTINES=0."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from nbx_array.backend.compiler import Source
+from nbx_array.backend.contract import Device
+from nbx_array.backend.launcher import Launcher, get_launcher
+from nbx_array.kernels import scan, signature
+from nbx_array.kernels.rules import rule
+from nbx_array.kernels.types import type_row
+from nbx_array.memory import View, allocate
+from nbx_array.memory.transfer import as_numpy
+
+MODULE = "nbx_array.kernels.source.sort"
+INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
+INFINITIES = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
+
+
+class Rule(NamedTuple):
+    """Launch rule of a backend."""
+
+    short: int  # the longest row that is sorted by counting for each element those before it
+    compared: int  # pairs of elements that a program compares at once
+    block: int  # elements of a block of a radix sort; a count of them fits 16 bits
+
+
+_GPU = Rule(1024, 8192, 2048)
+_RULES = {"cpu": Rule(256, 8192, 16384), "cuda": _GPU, "hip": _GPU, "metal": _GPU}
+
+
+def _launcher(name: str, signature: dict[str, str], constants: dict[str, Any], device: Device) -> Launcher:
+    options = (("num_warps", rule(device).num_warps),)
+    return get_launcher(
+        Source.of(MODULE, name),
+        tuple(signature.items()),
+        tuple(constants.items()),
+        device,
+        aligned=False,
+        options=options,
+    )
+
+
+def _order(dtype: np.dtype) -> dict[str, Any]:
+    """The constants that say how the bits of a dtype compare."""
+    return {"UNSIGNED": type_row(dtype).kind in "bu", "INFINITY": INFINITIES.get(dtype.name, 0)}
+
+
+def _pointer(dtype: np.dtype) -> str:
+    return f"*i{8 * dtype.itemsize}"
+
+
+def sort(x: View, values: View | None, indices: View | None, *, descending: bool) -> None:
+    """Sort each row of a contiguous array of shape (rows, n), n > 0: its elements to `values`, where each stood in its
+    row, int64, to `indices`. Equal elements keep their order; NaN comes last."""
+    if x.shape[1] <= _RULES[x.storage.device.backend].short:
+        _sort_short(x, values, indices, descending)
+    else:
+        _sort_long(x, values, indices, descending)
+
+
+def _address(view: View | None, x: View) -> int:
+    """What goes in a kernel's slot for an output, used or not."""
+    return x.address if view is None else view.address
+
+
+def _sort_short(x: View, values: View | None, indices: View | None, descending: bool) -> None:
+    device = x.storage.device
+    limits = _RULES[device.backend]
+    rows, n = x.shape
+    side = 1 << (n - 1).bit_length()
+    chunk = min(side, max(limits.compared // side, 8))
+    together = max(limits.compared // (side * chunk), 1)
+    pointer = _pointer(x.dtype)
+    signature = {"x": pointer, "values": pointer, "indices": "*i64", "rows": "i64", "n": "i64", "flip": "i64"}
+    constants = {**_order(x.dtype), "VALUES": values is not None, "INDICES": indices is not None}
+    constants |= {"ROWS": together, "N": side, "CHUNK": chunk}
+    args = (x.address, _address(values, x), _address(indices, x), rows, n, -descending)
+    _launcher("sort_short", signature, constants, device).spread(args, -(-rows // together), 1, 1)
+
+
+def _sort_long(x: View, values: View | None, indices: View | None, descending: bool) -> None:
+    device = x.storage.device
+    rows, n = x.shape
+    block = _RULES[device.backend].block
+    blocks = -(-n // block)
+    grid = rows * blocks
+    width = 1 if x.dtype.kind == "b" else 8 * x.dtype.itemsize
+    small = INT32 if n < 2**31 else INT64
+    counts = allocate(16 * grid * small.itemsize, device)
+    leaf = signature.leaf(small, device)
+    passes = -(-width // 4)
+    # Passes write to two buffers in turn, the last one to the result.
+    value_buffers = [allocate(x.nbytes, device) for _ in range(min(passes - 1, 2))]
+    index_buffers = [allocate(x.size * small.itemsize, device) for _ in value_buffers] if indices is not None else []
+    source, origin = x.address, x.address
+    for k in range(passes):
+        last = k == passes - 1
+        numbers = (n, blocks, 4 * k, -descending)
+        count = count_launcher(x.dtype, small, device)
+        count.spread((source, counts.ptr, *numbers), grid, 1, 1)
+        shape, strides = (rows, 16 * blocks), (16 * blocks, 1)
+        scan.scan("cumulative_sum", leaf, (counts.ptr,), shape, None, 1, counts.ptr, small, strides)
+        with_values = values is not None or not last
+        if last:
+            value_goal, index_goal = _address(values, x), _address(indices, x)
+        else:
+            value_goal = value_buffers[k % 2].ptr
+            index_goal = index_buffers[k % 2].ptr if indices is not None else value_goal
+        move = move_launcher(x.dtype, small, device, with_values, indices is not None, k == 0, last)
+        move.spread((source, origin, counts.ptr, value_goal, index_goal, *numbers), grid, 1, 1)
+        source, origin = value_goal, index_goal
+
+
+def count_launcher(dtype: np.dtype, small: np.dtype, device: Device) -> Launcher:
+    signature = {"x": _pointer(dtype), "counts": _pointer(small)}
+    signature |= dict.fromkeys(("n", "blocks", "shift", "flip"), "i64")
+    return _launcher("count_digits", signature, {**_order(dtype), "BLOCK": _RULES[device.backend].block}, device)
+
+
+def move_launcher(
+    dtype: np.dtype, small: np.dtype, device: Device, values: bool, indices: bool, first: bool, last: bool
+) -> Launcher:
+    pointer, index = _pointer(dtype), _pointer(small)
+    signature = {"x": pointer, "index": index, "ends": index, "values": pointer, "indices": "*i64" if last else index}
+    signature |= dict.fromkeys(("n", "blocks", "shift", "flip"), "i64")
+    constants = {"VALUES": values, "INDICES": indices, "FIRST": first and indices}
+    return _launcher("move", signature, {**_order(dtype), **constants, "BLOCK": _RULES[device.backend].block}, device)
+
+
+def search(x: View, needles: View, out: View, *, right: bool) -> None:
+    """For each element of contiguous `needles`, how many of the elements of x, contiguous and sorted, go before it, or
+    if `right` do not go after it: int64, into contiguous `out`."""
+    device = x.storage.device
+    (n,), count = x.shape, needles.size
+    limits = rule(device)
+    pointer = _pointer(x.dtype)
+    signature = {"x": pointer, "needles": pointer, "out": "*i64"} | dict.fromkeys(("n", "count", "rounds"), "i64")
+    constants = {"RIGHT": right, **_order(x.dtype), "BLOCK": limits.block}
+    args = (x.address, needles.address, out.address, n, count, n.bit_length())
+    _launcher("search", signature, constants, device).spread(args, -(-count // limits.block), 1, 1)
+
+
+# ------------------------------------------------------------------------------------------------- NumPy's routines
+
+
+def _readable(x: View) -> np.ndarray:
+    """The elements of a view on the CPU as NumPy sorts them.
+
+    16-bit floats go as float32: bfloat16 has no routine, and NumPy 2.4's for float16 leaves numbers out of order among
+    NaNs on processors with AVX-512."""
+    host = as_numpy(x)
+    return host.astype(np.float32) if x.dtype.itemsize == 2 and type_row(x.dtype).kind == "f" else host
+
+
+def _reversed(host: np.ndarray) -> np.ndarray:
+    """Numbers in the opposite order, NaN still last."""
+    return -host if host.dtype.kind == "f" else ~host
+
+
+def host_sort(x: View, out: View, axis: int, *, descending: bool, stable: bool) -> None:
+    """Sort along an axis by NumPy: views of any strides on the CPU, of one shape."""
+    host, target = _readable(x), as_numpy(out)
+    # NumPy's stable sort is a radix sort for 8 and 16 bits. Above that its quick sort is faster, and of equal numbers
+    # only zeros differ: they are put in order afterwards.
+    kind: Literal["stable", "quicksort"] = "stable" if host.dtype.itemsize <= 2 else "quicksort"
+    ordered = np.sort(_reversed(host) if descending else host, axis=axis, kind=kind)
+    target[...] = _reversed(ordered) if descending else ordered
+    if stable and host.dtype.kind == "f":
+        zeros = np.moveaxis(target, axis, -1) == 0
+        if zeros.any():
+            rows = np.moveaxis(host, axis, -1)
+            np.moveaxis(target, axis, -1)[zeros] = rows[rows == 0]
+
+
+def host_argsort(x: View, out: View, axis: int, *, descending: bool, stable: bool) -> None:
+    """The indices that sort along an axis, by NumPy."""
+    host = _readable(x)
+    kind: Literal["stable", "quicksort"] = "stable" if stable else "quicksort"
+    as_numpy(out)[...] = np.argsort(_reversed(host) if descending else host, axis=axis, kind=kind)
+
+
+def host_search(x: View, needles: View, out: View, *, right: bool) -> None:
+    """Places in a sorted row, by NumPy."""
+    as_numpy(out)[...] = np.searchsorted(_readable(x), _readable(needles), side="right" if right else "left")

@@ -1,0 +1,111 @@
+"""Sorting functions of the standard."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbx_array import _indexing
+from nbx_array._array import Array, cast, copy, packed
+from nbx_array._creation import _array, _new
+from nbx_array._elementwise import imag, isnan, real
+from nbx_array._manipulation import moveaxis, reshape
+from nbx_array._reduction import check_axes
+from nbx_array._taking import take_along_axis
+from nbx_array.kernels import sort as kernels
+from nbx_array.kernels.host import on_host
+from nbx_array.kernels.types import kind
+from nbx_array.memory import View
+
+INT64 = np.dtype(np.int64)
+
+
+def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """The elements of x in order along an axis.
+
+    NaN comes last in either order, and -0 equals +0; complex numbers go by their real and then by their imaginary
+    part, those with a NaN part last. stable: whether equal elements are sure to keep their order, which shows in the
+    signs of zeros alone. Raises ValueError for a 0-d array, AxisError for an axis out of bounds.
+    Standard: sorting functions, `sort`.
+
+    >>> xp.sort(xp.asarray([3, 1, 2]), descending=True)
+    Array([3, 2, 1], device='cpu')
+    """
+    along = _axis("sort", x, axis)
+    if kind(x.dtype) == "c":
+        return take_along_axis(x, argsort(x, axis=along, descending=descending), axis=along)
+    if on_host(x.device):
+        out = _new(x.shape, x.dtype, x.device)
+        if x.size:
+            kernels.host_sort(x.view(), out.view(), along, descending=descending, stable=stable)
+        return out
+    return _by_rows(x, along, x.dtype, lambda rows, out: kernels.sort(rows, out, None, descending=descending))
+
+
+def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """The indices, int64, that put the elements of x in order along an axis.
+
+    NaN comes last in either order, and -0 equals +0; complex numbers go by their real and then by their imaginary
+    part, those with a NaN part last. stable: whether equal elements are sure to keep their order, which they do in
+    either order. Raises ValueError for a 0-d array, AxisError for an axis out of bounds.
+    Standard: sorting functions, `argsort`.
+
+    >>> xp.argsort(xp.asarray([3, 1, 2]))
+    Array([1, 2, 0], device='cpu')
+    """
+    along = _axis("argsort", x, axis)
+    if kind(x.dtype) == "c":
+        return _argsort_complex(x, along, descending)
+    if on_host(x.device):
+        out = _new(x.shape, INT64, x.device)
+        if x.size:
+            kernels.host_argsort(x.view(), out.view(), along, descending=descending, stable=stable)
+        return out
+    return _by_rows(x, along, INT64, lambda rows, out: kernels.sort(rows, None, out, descending=descending))
+
+
+def _axis(name: str, x: Array, axis: int) -> int:
+    if not _array(x, name).shape:
+        raise ValueError(f"{name}: expected at least 1 dimension, got a 0-d array")
+    return check_axes(name, operator.index(axis), x.ndim)[0]
+
+
+def _argsort_complex(x: Array, axis: int, descending: bool) -> Array:
+    """Sort by what counts least, then, keeping that order among equals, by what counts more."""
+    re, im = real(x), imag(x)
+    # numbers, then those whose imaginary part is NaN, then the real part, then both, in either order
+    rank = cast(isnan(re), np.dtype(np.int8)) * 2 + isnan(im)
+    order = argsort(im, axis=axis, descending=descending)
+    for key, reverse in ((re, descending), (rank, False)):
+        step = argsort(take_along_axis(key, order, axis=axis), axis=axis, descending=reverse)
+        order = take_along_axis(order, step, axis=axis)
+    return order
+
+
+def _by_rows(x: Array, axis: int, dtype: np.dtype, run: Callable[[View, View], Any]) -> Array:
+    """What a function does to each row along an axis: it takes contiguous views of the rows and of the result."""
+    rows = moveaxis(x, axis, -1) if axis != x.ndim - 1 else x
+    rows = packed(rows)
+    out = _new(rows.shape, dtype, x.device)
+    if not x.size:
+        return reshape(out, x.shape)
+    pair = (x.size // rows.shape[-1], rows.shape[-1])
+    strides = (pair[1], 1)
+    run(rows.view()._replace(shape=pair, strides=strides), out.view()._replace(shape=pair, strides=strides))
+    return out if axis == x.ndim - 1 else copy(moveaxis(out, -1, axis))
+
+
+def sorted_and_order(x: Array) -> tuple[Array, Array]:
+    """A vector's elements in order, and where each stood: equal elements keep their order."""
+    if kind(x.dtype) == "c" or on_host(x.device) or not x.size:
+        order = argsort(x)
+        return _indexing.take(x, order, 0, exact=True), order
+    x = packed(x)
+    values, order = _new(x.shape, x.dtype, x.device), _new(x.shape, INT64, x.device)
+    row = (1, x.size)
+    views = [y.view()._replace(shape=row, strides=(x.size, 1)) for y in (x, values, order)]
+    kernels.sort(*views, descending=False)
+    return values, order

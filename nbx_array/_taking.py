@@ -1,0 +1,69 @@
+"""Indexing functions of the standard: elements by integer arrays."""
+
+from __future__ import annotations
+
+from nbx_array import _indexing
+from nbx_array._array import Array, broadcast_to
+from nbx_array._creation import _array, arange
+from nbx_array._manipulation import _axes, reshape
+from nbx_array.memory.view import broadcast_shapes
+
+
+def _indices(indices: Array, x: Array, name: str) -> Array:
+    """An array of integers on x's device, or an error of NumPy's type."""
+    if _array(indices, name).dtype.kind not in "iu":
+        raise TypeError(f"{name}: indices must be integers, got dtype {indices.dtype}")
+    if indices.device is not x.device:
+        raise ValueError(f"{name}: the array lies on {x.device} and its indices on {indices.device}")
+    return indices
+
+
+def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+    """The elements of x at the given places along an axis; of x flattened if axis is None.
+
+    indices: integers of any shape, which stands for the axis in the result; negative ones count from the end.
+    Raises IndexError for an index out of range: on the CPU here, on a GPU at the next function that waits for it.
+    Standard: indexing functions, `take`.
+
+    >>> xp.take(xp.asarray([10, 20, 30]), xp.asarray([2, 0]))
+    Array([30, 10], device='cpu')
+    """
+    _indices(indices, _array(x, "take"), "take")
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    (along,) = _axes(axis, x.ndim, "take")
+    if not x.shape[along] and indices.size:
+        raise IndexError(f"take: cannot take elements from axis {along} of shape {x.shape}, which has none")
+    return _indexing.take(x, indices, along)
+
+
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+    """The element of x at each of the given indices along an axis, in the same place along the other axes.
+
+    indices: integers, of as many dimensions as x; the other axes broadcast. Negative ones count from the end.
+    Raises ValueError where the dimensions differ in number, IndexError where the shapes do not fit and for an index
+    out of range: on the CPU here, on a GPU at the next function that waits for it.
+    Standard: indexing functions, `take_along_axis`.
+
+    >>> xp.take_along_axis(xp.asarray([[10, 20], [30, 40]]), xp.asarray([[1], [0]]))
+    Array([[20],
+           [30]], device='cpu')
+    """
+    _indices(indices, _array(x, "take_along_axis"), "take_along_axis")
+    (along,) = _axes(axis, x.ndim, "take_along_axis")
+    if indices.ndim != x.ndim:
+        raise ValueError(f"take_along_axis: x has shape {x.shape} and indices {indices.shape}; their dimensions differ")
+    others = (*x.shape[:along], 1, *x.shape[along + 1 :])
+    try:
+        shape = broadcast_shapes(others, indices.shape)
+    except ValueError as error:
+        raise IndexError(f"take_along_axis: {error}") from None
+    if not x.shape[along] and 0 not in shape:
+        raise IndexError(f"take_along_axis: axis {along} of shape {x.shape} has no elements")
+    x = broadcast_to(x, (*shape[:along], x.shape[along], *shape[along + 1 :]))
+    places = {
+        d: reshape(arange(size, device=x.device), (size, *(1,) * (x.ndim - 1 - d)))
+        for d, size in enumerate(shape)
+        if d != along and size > 1
+    }
+    return _indexing.take_along_axis(x, broadcast_to(indices, shape), along, places)

@@ -1,0 +1,172 @@
+"""Running sums and products, against NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+INTEGERS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+FLOATS = ["float16", "float32", "float64", "complex64", "complex128"]
+FUNCTIONS = ["cumulative_sum", "cumulative_prod"]
+SHAPES = [(0,), (1,), (7,), (1023,), (4097,), (70001,), (2, 0, 3), (7, 5), (1031, 3), (3, 1031), (65, 33), (3, 127, 4)]
+LAYOUTS = {
+    "transposed": lambda x: x.transpose(2, 1, 0),
+    "axes in no order": lambda x: x.transpose(1, 0, 2),
+    "reversed": lambda x: x[::-1, :, ::-1],
+    "every second": lambda x: x[::2, 1::3, ::-2],
+    "repeated": lambda x: np.broadcast_to(x[:1], x.shape),
+}
+
+
+def make(rng, dtype, shape):
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return rng.random(shape) < 0.5
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    values = rng.normal(size=shape)
+    return np.asarray(values + 1j * rng.normal(size=shape) if dtype.kind == "c" else values, dtype)
+
+
+def unit(host):
+    """Numbers of size 1, so that products stay in range."""
+    if host.dtype.kind not in "fc":
+        return host
+    sizes = abs(host.astype(np.complex128))
+    return (host / np.where(sizes == 0, 1, sizes)).astype(host.dtype)
+
+
+def check(name, got, host, axis, **keywords):
+    expected = getattr(np, name)(host, axis=axis, **keywords)
+    assert got.shape == expected.shape
+    assert got.dtype == expected.dtype
+    if expected.dtype.kind in "iu":
+        np.testing.assert_array_equal(np.asarray(got), expected)
+        return
+    wide = host.astype(np.clongdouble if expected.dtype.kind == "c" else np.longdouble)
+    exact = getattr(np, name)(wide, axis=axis, **keywords)
+    scale = np.cumulative_sum(abs(wide), axis=axis, include_initial=keywords.get("include_initial", False))
+    steps = host.shape[axis or 0] if host.ndim else 1
+    if name == "cumulative_sum":
+        bound = np.finfo(expected.dtype).eps * (abs(exact) + min(steps, 10 + 8 * math.sqrt(steps)) * scale)
+        if expected.dtype == np.float16:  # added in float32 and rounded once
+            bound = np.finfo(np.float16).eps * abs(exact) + np.finfo(np.float32).eps * steps * scale
+    else:
+        bound = np.finfo(expected.dtype).eps * 4 * (steps + 1) * abs(exact)
+    assert (abs(np.asarray(got) - exact) <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", INTEGERS + FLOATS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_dtypes(xp, rng, name, dtype):
+    for shape, axis in ((70001,), 0), ((9, 101, 66), 1), ((1031, 3), -1):
+        host = make(rng, dtype, shape)
+        host = unit(host) if name == "cumulative_prod" else host
+        check(name, getattr(xp, name)(xp.asarray(host), axis=axis), host, axis)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes(xp, rng, name, shape):
+    host = unit(make(rng, "float64", shape))
+    x = xp.asarray(host)
+    for axis in range(-host.ndim, host.ndim):
+        check(name, getattr(xp, name)(x, axis=axis), host, axis)
+        got = getattr(xp, name)(x, axis=axis, include_initial=True)
+        check(name, got, host, axis, include_initial=True)
+    if host.ndim == 1:
+        check(name, getattr(xp, name)(x, include_initial=True), host, 0, include_initial=True)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(xp, rng, name, layout):
+    whole = unit(make(rng, "float64", (20, 30, 40)))
+    host = LAYOUTS[layout](whole)
+    x = xp.asarray(whole)
+    match layout:
+        case "transposed":
+            x = xp.permute_dims(x, (2, 1, 0))
+        case "axes in no order":
+            x = xp.permute_dims(x, (1, 0, 2))
+        case "repeated":
+            x = xp.broadcast_to(x[:1], x.shape)
+        case _:
+            x = LAYOUTS[layout](x)
+    for axis in range(3):
+        check(name, getattr(xp, name)(x, axis=axis), host, axis)
+
+
+def test_pending_operands_are_read_in_the_loop(xp, rng):
+    host = make(rng, "float64", (50, 60))
+    x = xp.asarray(host)
+    for _ in range(2):  # the second time as one kernel
+        got = xp.cumulative_sum(x * 2 + x[:1], axis=1)
+    np.testing.assert_allclose(np.asarray(got), np.cumsum(host * 2 + host[:1], axis=1), rtol=1e-12, atol=1e-12)
+    assert xp.cumulative_sum(xp.ones(5)).tolist() == [1, 2, 3, 4, 5]
+    assert xp.cumulative_prod(xp.full(3, 2), include_initial=True).tolist() == [1, 2, 4, 8]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_dtype(xp, rng, name):
+    host = rng.integers(-3, 4, 9)
+    for dtype in ("int8", "uint16", "float32", "complex128"):
+        expected = getattr(np, name)(host.astype(dtype), dtype=dtype)
+        got = getattr(xp, name)(xp.asarray(host), dtype=getattr(xp, dtype))
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(np.asarray(got), expected)
+
+
+def test_special_numbers(xp):
+    host = np.asarray([-0.0, 0.0, 1, np.inf, 2, -np.inf, np.nan, 1])
+    for name in FUNCTIONS:
+        for first in range(len(host)):
+            with np.errstate(all="ignore"):
+                expected = getattr(np, name)(host[first:])
+            got = np.asarray(getattr(xp, name)(xp.asarray(host[first:])))
+            np.testing.assert_array_equal(got, expected)
+            np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(expected[expected == 0]))
+    number = complex(np.inf, 2)
+    assert np.asarray(xp.cumulative_prod(xp.asarray([number])))[0] == number
+
+
+def test_repeats_bit_for_bit(xp, rng):
+    x = xp.asarray(make(rng, "float32", (100003,)))
+    first = np.asarray(xp.cumulative_sum(x))
+    for _ in range(3):
+        np.testing.assert_array_equal(np.asarray(xp.cumulative_sum(x)), first)
+
+
+def test_a_scalar_counts_as_a_vector(xp):
+    assert xp.cumulative_sum(xp.asarray(3)).tolist() == [3]
+
+
+def test_errors(xp):
+    x = xp.ones((2, 3))
+    with pytest.raises(ValueError, match="cumulative_sum: x has shape"):
+        xp.cumulative_sum(x)
+    with pytest.raises(np.exceptions.AxisError, match="cumulative_prod: axis 2"):
+        xp.cumulative_prod(x, axis=2)
+    with pytest.raises(TypeError, match="cumulative_sum"):
+        xp.cumulative_sum([1, 2])
+    with pytest.raises(TypeError):
+        xp.cumulative_sum(x, axis=(0, 1))
+    with pytest.raises(TypeError, match="cumulative_sum"):
+        xp.cumulative_sum(x, axis=0, dtype="text")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_pieces(xp, device, rng, monkeypatch, name):
+    """What a GPU does where lanes do not fill it: totals of pieces, a scan of them, and the pieces."""
+    from nbx_array.kernels import scan
+
+    rule = scan.Rule(nbytes=512, lanes=4, steps=64, programs=40, num_warps=4)
+    monkeypatch.setitem(scan.RULES, device.backend, rule)
+    for dtype in ("int32", "float16", "float32", "float64", "complex64"):
+        for shape in (1,), (65,), (5003,), (301, 3), (3, 301), (2, 301, 5), (50, 40):
+            host = unit(make(rng, dtype, shape))
+            for axis in range(host.ndim):
+                check(name, getattr(xp, name)(xp.asarray(host), axis=axis), host, axis)
