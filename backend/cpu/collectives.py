@@ -40,7 +40,7 @@ ATOMIC_OPERATIONS = dict(enumerate(("and", "or", "xor", "add", "fadd", "max", "m
 NEUTRAL_INTEGERS = {"addi": 0, "muli": 1, "ori": 0, "xori": 0, "andi": -1, "maxui": 0, "minui": -1}
 NEUTRAL_FLOATS = {
     "addf": (-0.0, 0.0), "mulf": (1.0,), "maximumf": (-math.inf,), "minimumf": (math.inf,),
-    "maxnumf": (-math.inf,), "minnumf": (math.inf,),
+    "maxnumf": (math.nan,), "minnumf": (math.nan,),
 }  # fmt: skip
 VECTOR_FOLDS = frozenset((*BINARY, *INTEGER_EXTREMA, *FLOAT_EXTREMA))
 

@@ -311,6 +311,16 @@ def test_argmax(rng):
         assert (low[0], high[0], where[0]) == (part.min(), part.max(), part.argmin())
 
 
+def test_extrema_of_nothing_but_nan():
+    low, high, where = np.zeros(1, "f4"), np.zeros(1, "f4"), np.zeros(1, "i4")
+    x = np.full(256, np.nan, "f4")
+    launch("k_extremes", (1,), x, low, high, where, 256, BLOCK=256)
+    assert np.isnan(high[0])
+    x[100] = 5
+    launch("k_extremes", (1,), x, low, high, where, 256, BLOCK=256)
+    assert high[0] == 5
+
+
 def test_scans(rng):
     for x in (rng.random(900).astype("f4"), rng.integers(-9, 9, 900)):
         out = np.zeros_like(x)

@@ -1,6 +1,7 @@
 """Random kernels of int32 tiles, against the same program in NumPy: broadcasts, reductions, scans, permutations, loops,
 conditions and stores that later loads must see, in any order."""
 
+import os
 import random
 import textwrap
 
@@ -19,6 +20,7 @@ def k(x0, x1, o0, o1, m, n, t, M: tl.constexpr, N: tl.constexpr):
     j = tl.arange(0, N)[None, :]
 """
 INSIDE = "(i < m) & (j < n)"
+SEEDS = int(os.environ.get("NBX_TEST_PROGRAMS", 40))
 
 
 def divide(a, b):
@@ -41,7 +43,8 @@ class Program:
         self.m = choice.choice([self.rows, choice.randint(0, self.rows)])
         self.n = choice.choice([self.columns, choice.randint(0, self.columns)])
         self.trips = choice.randint(0, 3)
-        self.triton, self.numpy = [], ["i = np.arange(M, dtype='i4')[:, None]", "j = np.arange(N, dtype='i4')[None, :]"]
+        self.triton: list[str] = []
+        self.numpy = ["i = np.arange(M, dtype='i4')[:, None]", "j = np.arange(N, dtype='i4')[None, :]"]
         self.shapes = {}
         for k in range(2):
             other = choice.randint(-3, 3)
@@ -51,7 +54,8 @@ class Program:
             else:
                 self.add(self.shape, f"tl.load(x{k} + i * N + j)", f"X{k}.copy()")
         steps = [self.arithmetic, self.arithmetic, self.selection, self.expensive, self.reduction, self.scan,
-                 self.transposition, self.reshaping, self.flip, self.loop, self.condition, self.write]  # fmt: skip
+                 self.transposition, self.reshaping, self.flip, self.loop, self.condition, self.write,
+                 self.writing_loop, self.writing_condition]  # fmt: skip
         for _ in range(choice.randint(3, 9)):
             choice.choice(steps)()
         last = [self.tile() for _ in range(2)]
@@ -133,6 +137,29 @@ class Program:
         self.line(f"for q in range(0, t):\n    {u} += tl.load(x0 + q % M * N + tl.arange(0, N)) + tl.max({w}, 0)",
                   f"for q in range(t):\n    {u} = {u} + X0[q % M] + np.max({w}, 0)")  # fmt: skip
 
+    def writing_loop(self):
+        """A tile is stored in each iteration, and read again by the next."""
+        a = self.tile()
+        w = self.add(self.shape, f"{a}", f"{a}.copy()")
+        before = self.add(self.shape, "tl.load(x1 + i * N + j)", "X1.copy()")
+        self.line(
+            "for q in range(0, t):\n    u = tl.load(x1 + i * N + j)\n"
+            f"    tl.store(x1 + i * N + j, {w} + q, mask={INSIDE})\n    tl.debug_barrier()\n"
+            f"    {w} = u - {w} + tl.load(x1 + i * N + (N - 1 - j))\n    tl.debug_barrier()",
+            f"for q in range(t):\n    u = X1.copy()\n    X1[:m, :n] = ({w} + np.int32(q))[:m, :n]\n"
+            f"    {w} = u - {w} + X1[:, ::-1]",
+        )
+        self.add(self.shape, f"{before} + {w}", f"{before} + {w}")
+
+    def writing_condition(self):
+        a, b = self.tile(), self.tile()
+        s = self.add((), f"tl.max({a})", f"np.max({a})")
+        self.line(
+            f"if {s} > 20:\n    tl.store(x1 + i * N + j, {b}, mask={INSIDE})\n    tl.debug_barrier()",
+            f"if {s} > 20:\n    X1[:m, :n] = {b}[:m, :n]",
+        )
+        self.add(self.shape, f"tl.load(x1 + i * N + j) + {a}", f"X1 + {a}")
+
     def condition(self):
         a, b = self.tile(), self.tile()
         s = self.add((), f"tl.sum({a})", f"np.sum({a}, dtype='i4')")
@@ -146,7 +173,7 @@ class Program:
         self.add(self.shape, "tl.load(x1 + i * N + j)", "X1.copy()")
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_program(seed):
     program = Program(seed)
     rng = np.random.default_rng(seed)
