@@ -242,10 +242,10 @@ class Writer:
         count = len(self.state)
         names = [f"f{j}" for j in range(count)]
         axis = 1 if form.along_columns else 0
-        lines = [self.fold([f"c{j}" for j in range(count)], names, axis)]
-        lines += [
+        lines = [
             f"place1 = tl.arange(0, {form.kept_tile}).to(tl.int64)",
             "store_m = place1 < M - k0",
+            self.fold([f"c{j}" for j in range(count)], names, axis),
         ]
         if form.partial:
             return lines + [f"tl.store(o{j} + place1 * kept_o, f{j}, mask=store_m)" for j in range(count)]

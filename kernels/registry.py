@@ -128,15 +128,22 @@ def products(device: Device) -> Launches:
 
 
 def reductions(device: Device) -> Launches:
-    """Every reduction for every dtype: of everything, in one stage and in several, along rows and along columns."""
+    """Every reduction, for every dtype of a long array, and for float32 in the other forms: short, of rows, of columns,
+    of strided dimensions."""
+    square = (992, 992)
+    forms: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+        ((9,), (0,)),
+        (square, (1,)),
+        (square, (0,)),
+        ((9, 99, 99), (0, 2)),
+    ]
     for row in reduction.TABLE.values():
-        for dtype in DTYPES:
-            if kind(dtype) in row.kinds:
-                sig = signature.leaf(dtype, device)
-                for shape, axes in (((9,), (0,)), ((10**7,), (0,)), ((999, 999), (1,)), ((999, 999), (0,))):
-                    yield lambda row=row, sig=sig, shape=shape, axes=axes: reduction.plan(
-                        row.name, sig, shape, None, axes
-                    )  # type: ignore[misc]
+        cases = [(dtype, (999_999,), (0,)) for dtype in DTYPES if kind(dtype) in row.kinds]
+        for dtype, shape, axes in (*cases, *((FLOATS[0], *form) for form in forms)):
+            sig = signature.leaf(dtype, device)
+            yield lambda row=row, sig=sig, shape=shape, axes=axes: reduction.plan(  # type: ignore[misc]
+                row.name, sig, shape, None, axes
+            )
 
 
 def transforms(device: Device) -> Launches:

@@ -385,6 +385,15 @@ def test_results_repeat_whatever_the_number_of_threads():
     assert len(digests) == 1
 
 
+def test_more_elements_than_32_bits_count(xp):
+    values = xp.asarray(np.array([[0], [0], [1]], dtype=np.int8))
+    x = xp.broadcast_to(values, (3, 2**30))
+    assert int(xp.argmax(x)) == 2**31
+    assert int(xp.argmin(x[2:, :])) == 0
+    assert int(xp.sum(x + 1)) == 4 * 2**30
+    np.testing.assert_array_equal(np.asarray(xp.count_nonzero(x, axis=1)), [0, 0, 2**30])
+
+
 # ---------------------------------------------------------------------------------------------------------- dtype rules
 
 
