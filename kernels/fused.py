@@ -12,7 +12,6 @@ from math import prod
 from typing import Any, NamedTuple
 
 from nbx_array.backend.compiler import Source
-from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import Launcher, get_launcher
 from nbx_array.kernels import generate
 from nbx_array.kernels.rules import Rule, rule
@@ -28,7 +27,8 @@ def _launcher(
 ) -> Launcher:
     source = Source.generated(text, "pointwise")
     limits = rule(sig.device)
-    options = (("num_warps", limits.num_warps if constants[0][0] == "BLOCK" else limits.tile_warps),)
+    warps = limits.num_warps * sig.block // limits.block if constants[0][0] == "BLOCK" else limits.tile_warps
+    options = (("num_warps", warps),)
     return get_launcher(source, tuple(parameters), constants, sig.device, aligned=aligned, options=options)
 
 
@@ -85,7 +85,7 @@ def _flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...], parts: tuple[
     parameters = [*generate.parameters(sig), output(sig), *further, ("n", "i64")]
     names = [*(name for name, _ in parameters), "BLOCK: tl.constexpr"]
     text = generate.module(modules, generate.function("pointwise", names, lines))
-    launcher = _launcher(sig, text, parameters, (("BLOCK", rule(sig.device).block),), sig.aligned)
+    launcher = _launcher(sig, text, parameters, (("BLOCK", sig.block),), sig.aligned)
     return sig.launchers.setdefault(key, launcher)
 
 
@@ -100,8 +100,8 @@ def _indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def run_flat(launcher: Launcher, device: Device, args: tuple[Any, ...], out: int, n: int) -> None:
-    block = rule(device).block
+def run_flat(launcher: Launcher, block: int, args: tuple[Any, ...], out: int, n: int) -> None:
+    """Evaluate an expression by its contiguous kernel, `block` elements a program."""
     if n <= block:
         launcher.run(*args, out, n, 1, 1, 1)
     else:

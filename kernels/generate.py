@@ -181,7 +181,6 @@ class _Emitter:
             result = self.convert(result, np.dtype(np.float32), compute)
         return (result,)
 
-
     def ordered(self, kids: list[Value], dtypes: list[np.dtype]) -> list[Value]:
         """A uint64 and a signed integer as two int64 of the same order."""
         unsigned = dtypes.index(UINT64)

@@ -23,16 +23,22 @@ NOWHERE = -(2**63)  # the offset of an index out of range
 COMPACTION = 4096  # elements of a block when the positions of a mask are found
 
 
-def _launcher(name: str, signature: dict[str, str], constants: dict[str, Any], device: Device) -> Launcher:
-    limits = rule(device)
-    options = (("num_warps", limits.tile_warps if "ROWS" in constants else limits.num_warps),)
+def _launcher(
+    name: str,
+    signature: dict[str, str],
+    constants: dict[str, Any],
+    device: Device,
+    *,
+    num_warps: int,
+    aligned: bool = False,
+) -> Launcher:
     return get_launcher(
         Source.of(MODULE, name),
         tuple(signature.items()),
         tuple(constants.items()),
         device,
-        aligned=False,
-        options=options,
+        aligned=aligned,
+        options=(("num_warps", num_warps),),
     )
 
 
@@ -94,9 +100,10 @@ def index_offsets(index: View, out: View, size: int, stride: int, *, first: bool
 
 def offsets_launcher(dtype: np.dtype, first: bool, device: Device) -> Launcher:
     """The kernel for index arrays of a dtype, which writes offsets or adds to them."""
+    limits = rule(device)
     signature = {"index": type_row(dtype).pointer, "out": "*i64", "status": "*i64"}
     signature |= dict.fromkeys(("n", "size", "stride"), "i64")
-    return _launcher("offsets", signature, {"FIRST": first, "BLOCK": rule(device).block}, device)
+    return _launcher("offsets", signature, {"FIRST": first, "BLOCK": limits.block}, device, num_warps=limits.num_warps)
 
 
 class Places(NamedTuple):
@@ -128,7 +135,7 @@ def _launch(
     total = places.before * places.picked
     grid = -(-total // rows) * -(-places.after // columns)
     numbers = (total, places.picked, places.after, places.outer, places.inner)
-    launcher = _launcher(name, signature, constants, device)
+    launcher = _launcher(name, signature, constants, device, num_warps=limits.tile_warps)
     if name == "scatter" and device.backend == "cpu":  # in order, so that the last of equal indices wins, as in NumPy
         launcher.run(args[0], args[1], args[2], *numbers, *args[3:], grid, 1, 1)
     else:
@@ -152,17 +159,24 @@ def scatter(places: Places, value: View, *, repeat: bool) -> None:
 # -------------------------------------------------------------------------------------------------------- masks
 
 
-def count_launcher(device: Device) -> Launcher:
-    return _launcher("count_true", {"mask": "*i8", "counts": "*i64", "n": "i64"}, {"BLOCK": COMPACTION}, device)
+def count_launcher(device: Device, aligned: bool = True) -> Launcher:
+    signature = {"mask": "*i8", "counts": "*i64", "n": "i64"}
+    return _launcher("count_true", signature, _compaction(device), device, num_warps=COMPACTION // 512, aligned=aligned)
 
 
 def totals_launcher(device: Device) -> Launcher:
-    return _launcher("running_totals", {"counts": "*i64", "total": "*i64", "n": "i64"}, {"BLOCK": 1024}, device)
+    return _launcher(
+        "running_totals", {"counts": "*i64", "total": "*i64", "n": "i64"}, {"BLOCK": 1024}, device, num_warps=4
+    )
 
 
-def positions_launcher(device: Device) -> Launcher:
+def positions_launcher(device: Device, aligned: bool = True) -> Launcher:
     signature = {"mask": "*i8", "starts": "*i64", "out": "*i64", "n": "i64"}
-    return _launcher("positions", signature, {"BLOCK": COMPACTION}, device)
+    return _launcher("positions", signature, _compaction(device), device, num_warps=COMPACTION // 512, aligned=aligned)
+
+
+def _compaction(device: Device) -> dict[str, Any]:
+    return {"GPU": device.backend != "cpu", "BLOCK": COMPACTION}
 
 
 def positions(mask: View) -> View:
@@ -172,12 +186,13 @@ def positions(mask: View) -> View:
     blocks = -(-n // COMPACTION)
     counts = allocate(8 * (blocks + 1), device)
     total = counts.ptr + 8 * blocks
-    count_launcher(device).spread((mask.address, counts.ptr, n), blocks, 1, 1)
+    aligned = mask.address % 16 == 0
+    count_launcher(device, aligned).spread((mask.address, counts.ptr, n), blocks, 1, 1)
     totals_launcher(device).run(counts.ptr, total, blocks, 1, 1, 1)
     found = ctypes.c_int64()
     traffic.synchronisations += 1
     traffic.bytes_to_host += 8
     get_driver(device.backend).copy_to_host(ctypes.addressof(found), total, 8, device.index, current_stream(device))
     storage = allocate(8 * found.value, device)
-    positions_launcher(device).spread((mask.address, counts.ptr, storage.ptr, n), blocks, 1, 1)
+    positions_launcher(device, aligned).spread((mask.address, counts.ptr, storage.ptr, n), blocks, 1, 1)
     return View(storage, INT64, (found.value,), contiguous_strides((found.value,)), 0)

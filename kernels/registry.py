@@ -235,6 +235,9 @@ def move(spec: Spec, recorded: str, wanted: str) -> Spec:
     if recorded == wanted:
         return spec
     old, new = (fused.rule(Device(backend)) for backend in (recorded, wanted))
-    constants = tuple((k, new.block if (k, v) == ("BLOCK", old.block) else v) for k, v in spec.constants)
-    options = tuple((k, new.num_warps if k == "num_warps" else v) for k, v in spec.options)
+    block = dict(spec.constants).get("BLOCK", 0)
+    times = block // old.block if block and block % old.block == 0 else 0  # blocks of the rule's size
+    constants = tuple((k, times * new.block if k == "BLOCK" and times else v) for k, v in spec.constants)
+    warps = times * new.num_warps if times else new.tile_warps
+    options = tuple((k, warps if k == "num_warps" else v) for k, v in spec.options)
     return spec._replace(constants=constants, options=options)

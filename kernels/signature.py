@@ -100,7 +100,8 @@ class Sig:
         self.flat = None
         self.launchers = {}
         self.seen = 0
-        self.block = rule(device).block
+        # writing alone is over so soon that small blocks are bound by how fast they start
+        self.block = rule(device).block * (1 if self.leaves else 4)
         self.runs = 0
 
     def __repr__(self) -> str:

@@ -191,7 +191,7 @@ def run_into(e: Expression, address: int, strides: Strides) -> None:
     """Run an expression that is not a leaf, and that no other thread has, into existing memory: no temporary."""
     sig, shape = e.sig, e.shape
     if not sig.general and strides == contiguous_strides(shape) and (sig.device.backend == "cpu" or address % 16 == 0):
-        fused.run_flat(fused.flat_launcher(sig, _aliases(e)), sig.device, e.args, address, prod(shape))
+        fused.run_flat(fused.flat_launcher(sig, _aliases(e)), sig.block, e.args, address, prod(shape))
         return
     geo = e.geo if sig.general else (contiguous_strides(shape),) * sig.leaves
     fused.run_general(sig, e.args, shape, geo, address, strides)
@@ -390,7 +390,7 @@ def write(target: Expression, value: Expression) -> None:
     if not sig.general and not value.sig.general and sig.inner is not None and value.sig.flat is not None:
         shape = target.shape
         n = shape[0] if len(shape) == 1 else prod(shape)
-        fused.run_flat(value.sig.flat, sig.device, value.args, target.args[0], n)
+        fused.run_flat(value.sig.flat, value.sig.block, value.args, target.args[0], n)
     else:
         run_into(value, target.args[0], target.geo[0] if sig.general else contiguous_strides(target.shape))
 

@@ -119,14 +119,25 @@ def scatter(
 
 
 @triton.jit
-def count_true(mask, counts, n, BLOCK: tl.constexpr):
+def read_mask(mask, base, n, GPU: tl.constexpr, BLOCK: tl.constexpr):
+    """A block of a mask, false beyond its end. GPUs read whole blocks 16 bytes at a time."""
+    i = tl.arange(0, BLOCK)
+    if GPU:
+        if base + BLOCK <= n:
+            x = tl.load(mask + base + i)
+        else:
+            x = tl.load(mask + base + i, mask=i < n - base, other=0)
+    else:
+        x = tl.load(mask + base + i, mask=i < tl.minimum(n - base, BLOCK).to(tl.int32), other=0)
+    return x != 0
+
+
+@triton.jit
+def count_true(mask, counts, n, GPU: tl.constexpr, BLOCK: tl.constexpr):
     """counts[p] = the number of true elements in block p."""
     pid = tl.program_id(0)
-    base = pid.to(tl.int64) * BLOCK
-    i = tl.arange(0, BLOCK)
-    m = i < tl.minimum(n - base, BLOCK).to(tl.int32)
-    x = tl.load(mask + base + i, mask=m, other=0)
-    tl.store(counts + pid, tl.sum((x != 0).to(tl.int32), 0).to(tl.int64))
+    x = read_mask(mask, pid.to(tl.int64) * BLOCK, n, GPU, BLOCK)
+    tl.store(counts + pid, tl.sum(x.to(tl.int32), 0).to(tl.int64))
 
 
 @triton.jit
@@ -144,12 +155,13 @@ def running_totals(counts, total, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def positions(mask, starts, out, n, BLOCK: tl.constexpr):
-    """The positions of true elements, in order, from where each block's start says."""
+def positions(mask, starts, out, n, GPU: tl.constexpr, BLOCK: tl.constexpr):
+    """The positions of true elements, in order, from each block's start on; their number follows the last start."""
     pid = tl.program_id(0)
+    start = tl.load(starts + pid)
+    if tl.load(starts + pid + 1) == start:
+        return
     base = pid.to(tl.int64) * BLOCK
-    i = tl.arange(0, BLOCK)
-    m = i < tl.minimum(n - base, BLOCK).to(tl.int32)
-    x = tl.load(mask + base + i, mask=m, other=0) != 0
+    x = read_mask(mask, base, n, GPU, BLOCK)
     s = tl.cumsum(x.to(tl.int32), 0)
-    tl.store(out + tl.load(starts + pid) + s - 1, base + i, mask=m & x)
+    tl.store(out + start + s - 1, base + tl.arange(0, BLOCK), mask=x)
