@@ -11,6 +11,7 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import NamedTuple
 
 from ..ttir.graph import PERMUTING
@@ -74,7 +75,8 @@ class Nests(Elements):
         outer: int = 0,
     ) -> None:
         """``body`` for each element. ``probes`` are the tensors it evaluates, at ``indices_of`` an element's indices;
-        where ``mask`` does not hold, nothing need be done. ``parallel`` says that elements can be done in any order,
+        where ``mask`` does not hold, nothing need be done, so that all its bounds make one; of other masks the first
+        bound of a loop splits it. ``parallel`` says that elements can be done in any order,
         but for those that differ along the first ``outer`` axes."""
         loops = [[axis] for axis, size in enumerate(shape) if size > 1]
         counters, indices = self.counters(loops, shape)
@@ -85,35 +87,35 @@ class Nests(Elements):
             )
         if outer and (not loops or loops[-1][0] < outer):
             parallel = False  # the innermost loop is one along which the order matters
-        stops: dict[int, tuple[Operand, bool]] = {}
+        stops: dict[int, Operand] = {}
         for depth, counter in enumerate(counters):
             found = [bound for bound in bounds if bound.counter == counter]
             if found:
-                # All of a mask's bounds hold below the least; of other masks the first is taken.
-                limits = [self.limit_value(bound.limit, shape[loops[depth][0]]) for bound in found]
-                stop = limits[0]
-                if mask is not None:
-                    for limit in limits[1:]:
-                        stop = self.intrinsic("smin", "i32", stop, limit)
-                stops[depth] = stop, mask is not None
-        parts = [(None,) if d not in stops else (True,) if stops[d][1] else (True, False) for d in range(len(loops))]
-        for choice in itertools.product(*parts):
+                stops[depth] = self.least_limit(found if mask is not None else found[:1], shape[loops[depth][0]])
+        sides = (True,) if mask is not None else (True, False)
+        for below in itertools.product(*(sides if depth in stops else (None,) for depth in range(len(loops)))):
             counters, indices = self.counters(loops, shape)
             bounds = self.find_bounds(counters, indices_of(indices), probes, mask) if stops else []
-            decided, ranges = {}, []
-            for depth, (counter, below) in enumerate(zip(counters, choice, strict=True)):
-                size = 1
-                for axis in loops[depth]:
-                    size *= shape[axis]
-                if below is None:
-                    ranges.append(("0", str(size)))
+            decided: dict[tuple[Value, Indices], Operand] = {}
+            ranges = []
+            for depth, counter in enumerate(counters):
+                size = str(prod(shape[axis] for axis in loops[depth]))
+                if below[depth] is None:
+                    ranges.append(("0", size))
                     continue
-                stop, whole = stops[depth]
-                ranges.append(("0", stop) if below else (stop, str(size)))
+                ranges.append(("0", stops[depth]) if below[depth] else (stops[depth], size))
                 found = [bound for bound in bounds if bound.counter == counter]
-                for bound in found if whole else found[:1]:
-                    decided[bound.comparison] = operand("true" if below else "false", depth)
+                for bound in found if mask is not None else found[:1]:
+                    decided[bound.comparison] = operand("true" if below[depth] else "false", depth)
             self.emit_nest(counters, ranges, decided, functools.partial(body, indices), parallel)
+
+    def least_limit(self, bounds: list[Bound], size: int) -> Operand:
+        """Where the first of some bounds is reached."""
+        limits = [self.limit_value(bound.limit, size) for bound in bounds]
+        least = limits[0]
+        for limit in limits[1:]:
+            least = self.intrinsic("smin", "i32", least, limit)
+        return least
 
     def counters(self, loops: list[list[int]], shape: Sequence[int]) -> tuple[list[Operand], Indices]:
         """A counter a loop, and the indices they make."""
@@ -121,13 +123,10 @@ class Nests(Elements):
         indices: list[Index] = [()] * len(shape)
         for depth, axes in enumerate(loops):
             sizes = [shape[axis] for axis in axes]
-            total = 1
-            for size in sizes:
-                total *= size
             counter = operand(self.name(), depth)
             counter.counts = True
             counters.append(counter)
-            for axis, index in zip(axes, unflatten(self.counter(counter, total), sizes), strict=True):
+            for axis, index in zip(axes, unflatten(self.counter(counter, prod(sizes)), sizes), strict=True):
                 indices[axis] = index
         return counters, tuple(indices)
 

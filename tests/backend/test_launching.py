@@ -13,7 +13,7 @@ import pytest
 from nbx_array.backend import cache, compiler, native
 from nbx_array.backend.compiler import CompilationError, Source, compile_kernel
 from nbx_array.backend.contract import Target, get_device, get_driver
-from nbx_array.backend.cpu import driver as cpu_driver
+from nbx_array.backend.cpu import launching as cpu_launching
 from nbx_array.backend.cpu.threads import ThreadPool
 from nbx_array.backend.launcher import get_launcher, launch_count
 
@@ -54,8 +54,8 @@ def addition(arrays):
 def through_ctypes(addition):
     launcher, pointers = addition
     kernel = launcher.kernel
-    address = native.link(kernel.artifact, [kernel.symbol], cpu_driver._symbols())[kernel.symbol]
-    return cpu_driver.through_ctypes(kernel, address)[0], pointers
+    address = native.link(kernel.artifact, [kernel.symbol], cpu_launching.symbols())[kernel.symbol]
+    return cpu_launching.through_ctypes(kernel, address)[0], pointers
 
 
 # -------------------------------- arguments
