@@ -24,6 +24,8 @@ RADICES = (1, 2, 4, 8, 16, 9, 7, 5, 3)
 """Radices of passes whose sets of elements are transformed in registers; 1 is that of a transform of one element."""
 LARGEST_FACTOR = 61
 """The largest prime factor that has a pass, of direct sums. Lengths with a larger one go by Bluestein's algorithm."""
+CONVOLVED_BYTES = 1 << 28
+"""A stack is convolved in parts of this size: the rows of a convolution are up to four times as long."""
 
 
 class Kind(NamedTuple):
@@ -141,6 +143,13 @@ class _Rows(NamedTuple):
     def convolution(self, x: int, y: int, n: int, sign: float, scale: float) -> None:
         """A transform by Bluestein's algorithm: times a chirp, convolved with its conjugate, times the chirp."""
         length = 1 << (2 * n - 2).bit_length()
+        most = max(CONVOLVED_BYTES // (length * self.inner * self.dtype.itemsize), 1)
+        if self.outer > most:
+            for first in range(0, self.outer, most):
+                skipped = first * n * self.inner * self.dtype.itemsize
+                part = self._replace(outer=min(most, self.outer - first))
+                part.convolution(x + skipped, y + skipped, n, sign, scale)
+            return
         table, bits = roots(2 * n, self.dtype, self.device)
         factors = filter_of(n, length, self.dtype, self.device)
         one, other = self.scratch(length), self.scratch(length)

@@ -323,9 +323,9 @@ def _rotated(name: str, x: Array, axes: int | Sequence[int] | None, start: Calla
     """A copy of x whose axes begin with the element `start(length)` of x."""
     ndim = _array(x, name).ndim
     chosen = range(ndim) if axes is None else axes if isinstance(axes, Sequence) else (axes,)
-    result = copied(x)
-    for place in [_axis(name, axis, ndim) for axis in chosen]:
+    places = [_axis(name, axis, ndim) for axis in chosen]
+    for place in places:
         first = start(x.shape[place])
         ahead = (slice(None),) * place
-        result = concat([result[(*ahead, slice(first, None))], result[(*ahead, slice(first))]], axis=place)
-    return result
+        x = concat([x[(*ahead, slice(first, None))], x[(*ahead, slice(first))]], axis=place)
+    return x if places else copied(x)

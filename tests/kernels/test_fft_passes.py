@@ -113,6 +113,13 @@ def test_tables_are_kept_and_given_up(rng):
     assert (calculate(x, 101, Kind()) == first).all()
 
 
+def test_stacks_are_convolved_in_parts(rng, monkeypatch):
+    x = rng.normal(size=(7, 67, 2)) + 0j
+    wanted = calculate(view(x), 67, Kind())
+    monkeypatch.setattr(fft, "CONVOLVED_BYTES", 3 * 256 * 2 * 16)
+    assert (calculate(view(x), 67, Kind()) == wanted).all()
+
+
 @pytest.mark.parametrize("n", [17, 34, 61, 17 * 19, 23 * 16])
 def test_direct_sums(n, rng):
     assert any(radix not in fft.RADICES for radix in fft.factors(n))
