@@ -12,8 +12,12 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 
 
-def run(*arguments, **kwargs) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "nbx_array", *arguments], capture_output=True, text=True, **kwargs)
+def run(*arguments, path=(), **environment) -> subprocess.CompletedProcess:
+    """Run a command with the folders of ``path`` before all others that modules are looked for in."""
+    folders = os.pathsep.join(map(str, [*path, *filter(None, [os.environ.get("PYTHONPATH")])]))
+    environment = os.environ | environment | ({"PYTHONPATH": folders} if folders else {})
+    command = [sys.executable, "-m", "nbx_array", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
 def test_doctor_reports_and_passes():
@@ -42,20 +46,19 @@ def test_unknown_command_is_refused():
 
 def test_demo_agrees_with_numpy_and_needs_no_compiler_the_second_time(tmp_path):
     """The cache that a first run fills serves a second one, in which Triton and torch cannot be imported."""
-    environment = os.environ | {"NBX_CACHE_DIR": str(tmp_path), "COLUMNS": "120"}
-    first = run("demo", env=environment)
+    environment = {"NBX_CACHE_DIR": str(tmp_path), "COLUMNS": "120"}
+    first = run("demo", **environment)
     assert first.returncode == 0, first.stdout + first.stderr
     for name in ("k-means", "logistic regression", "zscore", "pearsonr"):
         assert name in first.stdout
-    blocked = os.pathsep.join(str(ROOT / ".ci" / name) for name in ("no-torch", "no-triton"))
-    second = run("demo", env=environment | {"PYTHONPATH": blocked})
+    second = run("demo", path=[ROOT / ".ci" / "no-torch", ROOT / ".ci" / "no-triton"], **environment)
     assert second.returncode == 0, second.stdout + second.stderr
     assert "0 kernels compiled" in second.stdout
 
 
 def test_demo_names_what_is_missing(tmp_path):
     (tmp_path / "rich.py").write_text("raise ModuleNotFoundError('No module named rich', name='rich')")
-    done = run("demo", env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    done = run("demo", path=[tmp_path])
     assert done.returncode == 2
     assert "rich" in done.stderr and "pip install 'nbx-array[demo]'" in done.stderr
 

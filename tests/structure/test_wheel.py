@@ -47,7 +47,7 @@ def installed(wheel, tmp_path_factory) -> Path:
 
 def python(program: str, *paths: Path) -> str:
     """Run ``program`` in a fresh interpreter with ``paths`` first, from the last, so without our sources."""
-    path = os.pathsep.join(map(str, paths))
+    path = os.pathsep.join(map(str, [*paths, *filter(None, [os.environ.get("PYTHONPATH")])]))
     return run(sys.executable, "-c", program, cwd=paths[-1], env=os.environ | {"PYTHONPATH": path})
 
 
