@@ -20,7 +20,7 @@ from nbx_array._array import copy as copied
 from nbx_array._creation import _array, _device, _new, _shape, arange
 from nbx_array._data_types import as_dtype
 from nbx_array._expression import realize
-from nbx_array._manipulation import concat
+from nbx_array._manipulation import roll
 from nbx_array.kernels import fft as kernels
 from nbx_array.kernels.fft import Kind
 from nbx_array.kernels.types import component, default_float, is_complex, kind
@@ -211,7 +211,7 @@ def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     >>> xp.fft.fftshift(xp.fft.fftfreq(5, d=0.2))
     Array([-2., -1.,  0.,  1.,  2.], device='cpu')
     """
-    return _rotated("fftshift", x, axes, lambda size: size - size // 2)
+    return _rotated("fftshift", x, axes, 1)
 
 
 def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
@@ -220,7 +220,7 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     >>> xp.fft.ifftshift(xp.asarray([-2.0, -1.0, 0.0, 1.0, 2.0]))
     Array([ 0.,  1.,  2., -2., -1.], device='cpu')
     """
-    return _rotated("ifftshift", x, axes, lambda size: size // 2)
+    return _rotated("ifftshift", x, axes, -1)
 
 
 # ---------------------------------------------------------------------------------------------------------- transforms
@@ -319,13 +319,9 @@ def _frequencies(
     return cast(order(arange(size, device=where)) * (1.0 / (n * d)), chosen)
 
 
-def _rotated(name: str, x: Array, axes: int | Sequence[int] | None, start: Callable[[int], int]) -> Array:
-    """A copy of x whose axes begin with the element `start(length)` of x."""
+def _rotated(name: str, x: Array, axes: int | Sequence[int] | None, direction: int) -> Array:
+    """A copy of x whose axes are moved by half their length."""
     ndim = _array(x, name).ndim
     chosen = range(ndim) if axes is None else axes if isinstance(axes, Sequence) else (axes,)
-    places = [_axis(name, axis, ndim) for axis in chosen]
-    for place in places:
-        first = start(x.shape[place])
-        ahead = (slice(None),) * place
-        x = concat([x[(*ahead, slice(first, None))], x[(*ahead, slice(first))]], axis=place)
-    return x if places else copied(x)
+    places = tuple(_axis(name, axis, ndim) for axis in chosen)
+    return roll(x, tuple(direction * (x.shape[place] // 2) for place in places), axis=places) if places else copied(x)

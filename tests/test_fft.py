@@ -8,7 +8,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from nbx_array.kernels import matmul
+from nbx_array.kernels import host
 from numpy.exceptions import AxisError
 
 LENGTHS = [*range(1, 71), 85, 97, 101, 127, 128, 243, 360, 1000, 1023, 1024, 1025, 4096, 4099, 65536, 65537]
@@ -23,7 +23,7 @@ def routines(request, device, monkeypatch):
     """NumPy on the same memory, which is the CPU's default, and Triton kernels."""
     if request.param == "host routines" and device.backend != "cpu":
         pytest.skip("a GPU has kernels only")
-    monkeypatch.setattr(matmul, "HOST_ROUTINES", request.param == "host routines")
+    monkeypatch.setattr(host, "HOST_ROUTINES", request.param == "host routines")
 
 
 def numbers(rng, name, shape, dtype):
