@@ -16,8 +16,9 @@ from nbx_array.backend.ahead import absent_device, kernels_of
 from nbx_array.backend.contract import Device, Target
 from nbx_array.backend.recording import Spec
 from nbx_array.kernels import creation, fft, fused, indexing, matmul, reduction, scan, signature, sort
+from nbx_array.kernels.linalg import jacobi, panels
 from nbx_array.kernels.pointwise import TABLE, Pointwise, UnsupportedDtype, resolve
-from nbx_array.kernels.types import default_float, is_complex, kind
+from nbx_array.kernels.types import component, default_float, is_complex, kind
 from nbx_array.memory import View, wrap
 
 Launches = Iterator[Callable[[], object]]
@@ -199,6 +200,30 @@ def sorts(device: Device) -> Launches:
             yield partial(sort.search, vector, vector, vector, right=right)
 
 
+def factorisations(device: Device) -> Launches:
+    """Blocks and panels of factorisations, of few rows and of many; rotations of small and of large matrices."""
+    nowhere = wrap(0, 0, device, None)
+    flag = View(nowhere, np.dtype(np.int64), (1,), (1,))
+    for dtype in (*FLOATS, *COMPLEX):
+        small = View(nowhere, dtype, (1, 9, 9), (81, 9, 1))
+        large = View(nowhere, dtype, (1, 999, 99), (98901, 99, 1))
+        pivots = View(nowhere, flag.dtype, (1, 99), (99, 1))
+        keys = View(nowhere, component(dtype), (1, 99), (99, 1))
+        yield partial(panels.cholesky_block, small, 0)
+        for upper, unit, conjugate in ((False, True, False), (True, False, False), (False, False, True)):
+            yield partial(panels.substitute, small, small, upper=upper, unit=unit, conjugate=conjugate)
+        yield partial(panels.swap_rows, small, pivots, 0, 9)
+        for panel in (small, large):
+            yield partial(panels.lu_panel, panel, pivots, 0, 0)
+            yield partial(panels.qr_panel, panel)
+        for size in (2, 3, 5, 9, 17, 33, 99):
+            matrix = View(nowhere, dtype, (1, size, size), (size * size, size, 1))
+            for vectors in (None, matrix):
+                yield partial(jacobi.orthogonalise, matrix, vectors, flag, lambda: 0, lambda: None)
+        for descending in (True, False):
+            yield partial(jacobi.sort_rows, keys, keys, large, large, descending=descending)
+
+
 FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "pointwise": pointwise,
     "scalars": scalars,
@@ -208,6 +233,7 @@ FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "strided": strided,
     "indexing": indexed,
     "matmul": products,
+    "linalg": factorisations,
     "reductions": reductions,
     "fft": transforms,
     "scan": scans,

@@ -1,7 +1,7 @@
 """Linear algebra functions of the standard, over stacks of matrices in the last two dimensions.
 
-Factorisations are NumPy's (LAPACK's) on the CPU, over the same memory. LinAlgError is numpy.linalg's: a matrix that has
-no result raises it, which takes a look at the device's answer.
+On the CPU NumPy (LAPACK) factorises on the same memory, unless NBX_HOST_ROUTINES=0; elsewhere kernels do. LinAlgError
+is numpy.linalg's: to know whether to raise it, the host waits for one word of the device.
 """
 
 from __future__ import annotations

@@ -1,0 +1,61 @@
+"""Orthogonal vectors by Jacobi's rotations, and rows in the order of keys, for packed stacks of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from nbx_array.kernels.linalg.launch import arguments, is_complex, kernel_of, power_of_two
+from nbx_array.kernels.types import component
+from nbx_array.memory import View
+
+MODULE = "linalg_jacobi"
+SMALL = 64  # longest side of a matrix that one program handles alone
+SWEEPS = 60  # six to ten are usual
+
+_SMALL = arguments("w:matrix v:matrix status:*i64 n length v_length sweeps tolerance:number")
+_ROUND = arguments("w:matrix v:matrix turns:*i64 n length v_length round tolerance:number")
+_SORT = arguments("keys:matrix keys_out:matrix x:matrix out:matrix n length")
+
+
+def orthogonalise(w: View, v: View | None, flag: View, read: Callable[[], int], clear: Callable[[], None]) -> bool:
+    """Rotate the rows of matrices w until they are orthogonal, and those of v alike. Whether that was reached.
+
+    flag: an int64, zero; `read` waits for its value, once for small matrices and once a sweep for large ones; `clear`
+    makes it zero again.
+    """
+    stack, n, length = w.shape
+    tolerance = float(np.finfo(w.dtype).eps) * max(n, 4) ** 0.5
+    v_length = v.shape[-1] if v is not None else 0
+    addresses = (w.address, v.address if v is not None else w.address, flag.address)
+    constants = (("VECTORS", v is not None), ("COMPLEX", is_complex(w)))
+    device = w.storage.device
+    if max(n, length, v_length) <= SMALL:
+        sizes = (
+            ("PAIRS", power_of_two((n + 1) // 2, 1)),
+            ("LENGTH", power_of_two(length, 2)),
+            ("V_LENGTH", power_of_two(v_length, 2)),
+        )
+        kernel = kernel_of(MODULE, "jacobi_small", _SMALL, constants + sizes, w.dtype, device, 4 if n > 8 else 1)
+        kernel.spread((*addresses, n, length, v_length, SWEEPS, tolerance), stack, 1, 1)
+        return not read()
+    block = ("BLOCK", 1024 if device.backend == "cpu" else 256)
+    kernel = kernel_of(MODULE, "jacobi_round", _ROUND, (*constants, block), w.dtype, device, 4)
+    players = n + n % 2
+    for _ in range(SWEEPS):
+        for number in range(players - 1):
+            kernel.spread((*addresses, n, length, v_length, number, tolerance), stack, players // 2, 1)
+        if not read():
+            return True
+        clear()
+    return False
+
+
+def sort_rows(keys: View, keys_out: View, x: View, out: View, *, descending: bool) -> None:
+    """The rows of x in the order of real keys, of shape (stack, rows); all contiguous."""
+    stack, n, length = x.shape
+    words = 2 if is_complex(x) else 1
+    constants = (("DESCENDING", descending), ("BLOCK", 256))
+    kernel = kernel_of(MODULE, "sort_rows", _SORT, constants, component(x.dtype), x.storage.device, 4)
+    args = (keys.address, keys_out.address, x.address, out.address, n, length * words)
+    kernel.spread(args, stack, n, 1)

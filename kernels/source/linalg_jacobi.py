@@ -1,0 +1,185 @@
+"""One-sided Jacobi: rotate pairs of vectors until all are orthogonal to one another.
+
+The vectors are the rows of w, of `length` elements; rows of v take the same rotations. All pairs come up in n - 1 (or
+n, for odd n) rounds, in each of which every vector is in one pair.
+"""
+
+import triton
+import triton.language as tl
+from nbx_array.kernels.source.core_math import copysign, div, sqrt
+from nbx_array.kernels.source.linalg_numbers import load, modulus, multiply, square, store
+
+
+@triton.jit
+def _pair(i, round, rounds):
+    """Pair i of a round: vectors on opposite sides of a circle that turns, one of them in its middle."""
+    return tl.where(i == 0, rounds, (round + i) % rounds), (round - i + rounds) % rounds
+
+
+@triton.jit
+def _inner(pr, pi, qr, qi, COMPLEX: tl.constexpr):
+    """Elements of conj(p) * q."""
+    return multiply(pr, -pi, qr, qi, COMPLEX)
+
+
+@triton.jit
+def _rotation(a, b, gr, gi, tolerance, COMPLEX: tl.constexpr):
+    """Of vectors p, q with squared lengths a, b and inner product g: whether they are to be rotated, and c, s, phase
+    with c p - s phase q and s p + c phase q orthogonal to each other."""
+    size = modulus(gr, gi, COMPLEX)
+    turn = size > tolerance * sqrt(a) * sqrt(b)
+    safe = tl.where(turn, size, 1.0)
+    fr = tl.where(turn, div(gr, safe), 1.0)
+    fi = tl.where(turn, -div(gi, safe), 0.0)
+    zeta = div(b - a, 2.0 * safe)
+    t = copysign(div(1.0 + 0.0 * zeta, tl.abs(zeta) + sqrt(1.0 + zeta * zeta)), zeta)
+    t = tl.where(turn & (tl.abs(zeta) < float("inf")), t, 0.0)
+    c = div(1.0 + 0.0 * t, sqrt(1.0 + t * t))
+    return turn, c, c * t, fr, fi
+
+
+@triton.jit
+def _rotate(p, places_p, places_q, mask, c, s, fr, fi, COMPLEX: tl.constexpr):
+    pr, pi = load(p, places_p, mask, COMPLEX)
+    qr, qi = load(p, places_q, mask, COMPLEX)
+    qr, qi = multiply(qr, qi, fr, fi, COMPLEX)
+    store(p, places_p, c * pr - s * qr, c * pi - s * qi, mask, COMPLEX)
+    store(p, places_q, s * pr + c * qr, s * pi + c * qi, mask, COMPLEX)
+
+
+@triton.jit
+def jacobi_small(
+    w,
+    v,
+    status,
+    n,
+    length,
+    v_length,
+    sweeps,
+    tolerance,
+    VECTORS: tl.constexpr,
+    COMPLEX: tl.constexpr,
+    PAIRS: tl.constexpr,
+    LENGTH: tl.constexpr,
+    V_LENGTH: tl.constexpr,
+):
+    """All sweeps over a small matrix, one a program. A matrix that takes more than `sweeps` sets the status word."""
+    words = 2 if COMPLEX else 1
+    matrix = tl.program_id(0).to(tl.int64)
+    w += matrix * n * length * words
+    v += matrix * n * v_length * words
+    i = tl.arange(0, PAIRS)
+    x = tl.arange(0, LENGTH)[None, :]
+    y = tl.arange(0, V_LENGTH)[None, :]
+    players = n + n % 2
+    rounds = players - 1
+    turns = n * 0 + 1
+    sweep = n * 0
+    while (turns > 0) & (sweep < sweeps):
+        turns = n * 0
+        for round in range(rounds):
+            p, q = _pair(i, round, rounds)
+            live = (i < players // 2) & (p < n) & (q < n)
+            mask = live[:, None] & (x < length)
+            at_p = p[:, None] * length + x
+            at_q = q[:, None] * length + x
+            pr, pi = load(w, at_p, mask, COMPLEX)
+            qr, qi = load(w, at_q, mask, COMPLEX)
+            gr, gi = _inner(pr, pi, qr, qi, COMPLEX)
+            a = tl.sum(square(pr, pi, COMPLEX), 1)
+            b = tl.sum(square(qr, qi, COMPLEX), 1)
+            gr = tl.sum(gr, 1)
+            gi = tl.sum(gi, 1) if COMPLEX else gr
+            turn, c, s, fr, fi = _rotation(a, b, gr, gi, tolerance, COMPLEX)
+            turn = turn & live
+            turned = mask & turn[:, None]
+            _rotate(w, at_p, at_q, turned, c[:, None], s[:, None], fr[:, None], fi[:, None], COMPLEX)
+            if VECTORS:
+                also = turn[:, None] & (y < v_length)
+                _rotate(
+                    v, p[:, None] * v_length + y, q[:, None] * v_length + y, also,
+                    c[:, None], s[:, None], fr[:, None], fi[:, None], COMPLEX,
+                )  # fmt: skip
+            turns += tl.sum(turn.to(tl.int32), 0)
+            tl.debug_barrier()
+        sweep += 1
+    if turns > 0:
+        tl.store(status, 1)
+
+
+@triton.jit
+def jacobi_round(
+    w,
+    v,
+    turns,
+    n,
+    length,
+    v_length,
+    round,
+    tolerance,
+    VECTORS: tl.constexpr,
+    COMPLEX: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """One round over large matrices, a pair of vectors a program. Rotations set `turns`."""
+    words = 2 if COMPLEX else 1
+    matrix = tl.program_id(0).to(tl.int64)
+    w += matrix * n * length * words
+    v += matrix * n * v_length * words
+    players = n + n % 2
+    p, q = _pair(tl.program_id(1).to(tl.int64), round, players - 1)
+    if (p < n) & (q < n):
+        x = tl.arange(0, BLOCK)
+        a = tl.zeros((BLOCK,), w.dtype.element_ty)
+        b = tl.zeros((BLOCK,), w.dtype.element_ty)
+        gr = tl.zeros((BLOCK,), w.dtype.element_ty)
+        gi = tl.zeros((BLOCK,), w.dtype.element_ty)
+        for start in range(0, length, BLOCK):
+            at = start + x
+            pr, pi = load(w, p * length + at, at < length, COMPLEX)
+            qr, qi = load(w, q * length + at, at < length, COMPLEX)
+            hr, hi = _inner(pr, pi, qr, qi, COMPLEX)
+            a += square(pr, pi, COMPLEX)
+            b += square(qr, qi, COMPLEX)
+            gr += hr
+            if COMPLEX:
+                gi += hi
+        turn, c, s, fr, fi = _rotation(tl.sum(a, 0), tl.sum(b, 0), tl.sum(gr, 0), tl.sum(gi, 0), tolerance, COMPLEX)
+        if turn:
+            tl.store(turns, 1)
+            for start in range(0, length, BLOCK):
+                at = start + x
+                _rotate(w, p * length + at, q * length + at, at < length, c, s, fr, fi, COMPLEX)
+            if VECTORS:
+                for start in range(0, v_length, BLOCK):
+                    at = start + x
+                    _rotate(v, p * v_length + at, q * v_length + at, at < v_length, c, s, fr, fi, COMPLEX)
+
+
+@triton.jit
+def sort_rows(keys, keys_out, x, out, n, length, DESCENDING: tl.constexpr, BLOCK: tl.constexpr):
+    """Put the rows of x, of `length` words, in the order of their keys, NaN last; equal keys keep their order.
+
+    A program counts the keys that come before its own, and moves one row.
+    """
+    matrix = tl.program_id(0).to(tl.int64)
+    keys += matrix * n
+    r = tl.program_id(1).to(tl.int64)
+    key = tl.load(keys + r)
+    last = float("-inf") if DESCENDING else float("inf")
+    mine = tl.where(key == key, key, last)
+    i = tl.arange(0, BLOCK)
+    place = tl.zeros((), tl.int64)
+    for start in range(0, n, BLOCK):
+        at = start + i
+        other = tl.load(keys + at, mask=at < n, other=last)
+        other = tl.where(other == other, other, last)
+        before = (other > mine) if DESCENDING else (other < mine)
+        before = (before | ((other == mine) & (at < r))) & (at < n)
+        place += tl.sum(before.to(tl.int32), 0)
+    tl.store(keys_out + matrix * n + place, key)
+    source = x + (matrix * n + r) * length
+    goal = out + (matrix * n + place) * length
+    for start in range(0, length, BLOCK):
+        at = start + i
+        tl.store(goal + at, tl.load(source + at, mask=at < length), mask=at < length)

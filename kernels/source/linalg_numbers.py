@@ -1,0 +1,93 @@
+"""Numbers of matrices, real or complex: a value is a pair (re, im) whose second part is unused where not COMPLEX."""
+
+import triton
+import triton.language as tl
+from nbx_array.kernels.source.core_math import div, hypot
+
+
+@triton.jit
+def load(p, place, mask, COMPLEX: tl.constexpr):
+    """The elements at some places, 0 where the mask does not hold."""
+    if COMPLEX:
+        re = tl.load(p + 2 * place, mask=mask, other=0.0)
+        im = tl.load(p + 2 * place + 1, mask=mask, other=0.0)
+    else:
+        re = tl.load(p + place, mask=mask, other=0.0)
+        im = re
+    return re, im
+
+
+@triton.jit
+def load_one(p, place, COMPLEX: tl.constexpr):
+    """The element at one place."""
+    if COMPLEX:
+        re = tl.load(p + 2 * place)
+        im = tl.load(p + 2 * place + 1)
+    else:
+        re = tl.load(p + place)
+        im = re
+    return re, im
+
+
+@triton.jit
+def store(p, place, re, im, mask, COMPLEX: tl.constexpr):
+    if COMPLEX:
+        tl.store(p + 2 * place, re, mask=mask)
+        tl.store(p + 2 * place + 1, im, mask=mask)
+    else:
+        tl.store(p + place, re, mask=mask)
+
+
+@triton.jit
+def multiply(ar, ai, br, bi, COMPLEX: tl.constexpr):
+    if COMPLEX:
+        re = ar * br - ai * bi
+        im = ar * bi + ai * br
+    else:
+        re = ar * br
+        im = re
+    return re, im
+
+
+@triton.jit
+def square(re, im, COMPLEX: tl.constexpr):
+    """The square of the modulus."""
+    if COMPLEX:
+        return re * re + im * im
+    else:
+        return re * re
+
+
+@triton.jit
+def modulus(re, im, COMPLEX: tl.constexpr):
+    if COMPLEX:
+        return hypot(re, im)
+    else:
+        return tl.abs(re)
+
+
+@triton.jit
+def greatest_part(re, im, COMPLEX: tl.constexpr):
+    """The greater magnitude of the two parts, which serves to compare and to scale."""
+    if COMPLEX:
+        return tl.maximum(tl.abs(re), tl.abs(im))
+    else:
+        return tl.abs(re)
+
+
+@triton.jit
+def divide(ar, ai, br, bi, COMPLEX: tl.constexpr):
+    """a / b, where the result is in range; b is scaled, so that its square neither overflows nor underflows."""
+    if COMPLEX:
+        size = greatest_part(br, bi, True)
+        cr = div(br, size)
+        ci = div(bi, size)
+        norm = cr * cr + ci * ci
+        xr = div(ar, size)
+        xi = div(ai, size)
+        re = div(xr * cr + xi * ci, norm)
+        im = div(xi * cr - xr * ci, norm)
+    else:
+        re = div(ar, br)
+        im = re
+    return re, im
