@@ -192,6 +192,7 @@ def _stage(
     numbers |= {f"kept{i}_o": places[d] for i, d in enumerate(other_kept)} | {"kept_o": places[k]}
     deciding = _deciding(numbers, along_columns)
     even = sig.device.backend != "cpu" and all(numbers[name] % 16 == 0 for name in deciding)
+    masks = "none" if n % reduced_tile == 0 else "last" if chunk > 1 and not other_reduced else "all"
     form = Form(
         depth,
         rows,
@@ -201,6 +202,8 @@ def _stage(
         len(other_kept),
         tuple(d < r for d in other_reduced),
         chunk > 1,
+        m % kept_tile != 0,
+        masks,
         splits > 1,
         any(
             (kept_tile - 1) * abs(kept.strides[j][k]) + (reduced_tile - 1) * abs(reduced.strides[j][r]) >= 2**31

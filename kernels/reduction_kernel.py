@@ -38,6 +38,8 @@ class Form(NamedTuple):
     kept: int  # number of kept dimensions outside the tile
     reduced: tuple[bool, ...]  # of the reduced dimensions outside the tile: whether they go before it
     looped: bool
+    kept_masked: bool  # tiles may reach beyond the kept dimension; what they compute there is not stored
+    masks: str  # which tiles may reach beyond the reduced dimension: "all", its "last" one, or "none"
     partial: bool  # leaves a state
     wide: bool  # offsets in a tile need 64 bits
     wide_index: bool
@@ -85,9 +87,9 @@ class Writer:
     def kernel(self) -> tuple[str, list[tuple[str, str]]]:
         """The text, and names and types of the arguments."""
         form, row, dtype = self.form, self.row, self.sig.dtype
-        tile, parameters = self.take_tile()
+        loop = self.loop()
         # The loop moves from where the program starts (a0) to where the tile does (p0).
-        parameters = [(f"a{name[1:]}" if name.startswith("p") else name, kind) for name, kind in parameters]
+        parameters = [(f"a{name[1:]}" if name.startswith("p") else name, kind) for name, kind in self.parameters()]
         if form.partial:
             parameters += [(f"o{j}", type_row(part).pointer) for j, part in enumerate(self.state)]
         else:
@@ -95,9 +97,15 @@ class Writer:
             if row.after is not None:
                 parameters.append(("number", type_row(self.state[0]).parameter))
         parameters += [(name, "i64") for name in self.numbers]
-        lines = [*self.start(), *self.loop(tile), *self.finish()]
+        lines = [*self.start(), *loop, *self.finish()]
         text = generate.module(self.modules, generate.function("reduce", [name for name, _ in parameters], lines))
         return text, parameters
+
+    def parameters(self) -> list[tuple[str, str]]:
+        """The parameters of what is reduced."""
+        if self.expression is not None:
+            return generate.parameters(self.expression)
+        return [(f"p{j}", type_row(dtype).pointer) for j, dtype in enumerate(self.state)]
 
     def start(self) -> list[str]:
         """Where the program stands, and its empty state."""
@@ -120,11 +128,12 @@ class Writer:
             lines.append(f"o0 += {'2 * ' if is_complex(self.sig.dtype) else ''}({place})")
         lines += [
             f"kept = tl.arange(0, {form.kept_tile}).to({self.index}){self.kept_side}",
-            f"kept_m = kept < {self.limit('M - k0', form.kept_tile, not form.along_columns)}",
             f"layer = (tl.arange(0, {form.depth}) * {lanes}).to({self.index})[:, None, None]",
             f"lane = tl.arange(0, {lanes}).to({self.index}){self.lane_side}",
             "red = layer + lane",
         ]
+        if form.kept_masked:
+            lines.append(f"kept_m = kept < {self.limit('M - k0', form.kept_tile, not form.along_columns)}")
         for j, (text, dtype) in enumerate(zip(identity(self.row, self.state), self.types, strict=True)):
             lines.append(f"c{j} = tl.full([{form.rows}, {form.columns}], {text}, {dtype})")
             if not self.folds:
@@ -136,14 +145,34 @@ class Writer:
         text = f"tl.minimum({left}, {tile}).to({self.index})"
         return f"tl.multiple_of({text}, 16)" if contiguous and self.form.even and tile % 16 == 0 else text
 
-    def loop(self, tile: list[str]) -> list[str]:
+    def loop(self) -> list[str]:
         """The loop over tiles; a program with one tile has none."""
+        form = self.form
+        lines: list[str] = []
+        if not form.looped:
+            lines += self.step(form.masks != "none")
+        else:
+            lines.append(f"first = {'split * chunk' if form.partial else '0'}")
+            lines.append("count = tl.minimum(steps - first, chunk).to(tl.int32)")
+            if form.masks == "last":
+                lines.append(f"whole = tl.maximum(tl.minimum(N // {form.reduced_tile} - first, count), 0).to(tl.int32)")
+            if form.masks != "all":
+                end = "whole" if form.masks == "last" else "count"
+                lines += [f"for step in range(0, {end}):", *(f"    {line}" for line in self.step(False))]
+            if form.masks != "none":
+                start = "whole" if form.masks == "last" else "0"
+                lines += [f"for step in range({start}, count):", *(f"    {line}" for line in self.step(True))]
+        if self.folds and self.row.settle is not None:
+            lines.append(f"{self.carried} = reduction.{self.row.settle}({self.carried})")
+        return lines
+
+    def step(self, masked: bool) -> list[str]:
+        """Take one tile."""
         form = self.form
         lines = []
         if form.looped or form.partial:
             left = "N - r0"
-            first = "split * chunk" if form.partial else "0"
-            lines.append(f"u = {first} + step" if form.looped else f"u = {first}")
+            lines.append("u = first + step" if form.looped else "u = split")
             inner = [j for j, before in enumerate(form.reduced) if not before]
             for j in reversed(inner):
                 lines += [f"w{j} = u % e{j}", f"u = u // e{j}"]
@@ -166,54 +195,51 @@ class Writer:
             lines += [f"p{name} = a{name}" for name in self.operands]
             if "i" in self.names:
                 lines.append("i0 = 0")
-        lines.append(f"red_m = red < {self.limit(left, form.reduced_tile, form.along_columns)}")
-        if not form.along_columns:
-            # Layers beyond the end read the last element again, and are left out later: a mask would vary by layer.
-            lines.append(f"read = tl.minimum(red, {self.limit(left, form.reduced_tile, False)} - 1)")
-        lines += ["m = kept_m & red_m", *tile]
-        if form.looped:
-            count = "tl.minimum(steps - split * chunk, chunk)" if form.partial else "steps"
-            lines = [f"for step in range(0, {count}.to(tl.int32)):", *(f"    {line}" for line in lines)]
-        if self.folds and self.row.settle is not None:
-            lines.append(f"{self.carried} = reduction.{self.row.settle}({self.carried})")
-        return lines
+        if masked:
+            lines.append(f"red_m = red < {self.limit(left, form.reduced_tile, form.along_columns)}")
+            if form.kept_masked:
+                lines.append("m = kept_m & red_m")
+            if not form.along_columns:
+                # Layers beyond the end read the last element again and are left out later: masks would vary by layer.
+                lines.append(f"read = tl.minimum(red, {self.limit(left, form.reduced_tile, False)} - 1)")
+        return lines + self.take_tile(masked)
 
-    def address(self, j: int) -> generate.Address:
+    def address(self, j: int, masked: bool) -> generate.Address:
         kept, reduced = self.form.pattern[j]
-        place = "red" if self.form.along_columns else "read"
+        place = "read" if masked and not self.form.along_columns else "red"
         terms = []
         for side, index, cls in (("kept", "kept", kept), ("reduced", place, reduced)):
             if cls != "0":
                 terms.append(index if cls == "1" else f"{index} * {side}_{j}.to({self.index})")
         # What one side does not move is loaded as a smaller block under the other side's own mask.
-        masks = {"": "", "kept": ", mask=kept_m", "red": ", mask=red_m", "keptred": ", mask=m"}
-        mask = masks[("kept" if kept != "0" else "") + ("red" if reduced != "0" and self.form.along_columns else "")]
-        return generate.Address(" + ".join(terms) or "0", bool(terms), mask)
+        kept_mask = kept != "0" and self.form.kept_masked
+        red_mask = reduced != "0" and masked and self.form.along_columns
+        mask = {(True, True): ", mask=m", (True, False): ", mask=kept_m", (False, True): ", mask=red_m"}
+        text = mask.get((kept_mask, red_mask), "")
+        return generate.Address(" + ".join(terms) or "0", bool(terms), text)
 
-    def take_tile(self) -> tuple[list[str], list[tuple[str, str]]]:
-        """Statements that read a tile, fold its layers, and take them into the carried state; what they take."""
+    def take_tile(self, masked: bool) -> list[str]:
+        """Statements that read a tile, fold its layers, and take them into the carried state."""
         form, row = self.form, self.row
         shape = f"[{form.depth}, {form.rows}, {form.columns}]"
         lines: list[str] = []
         if self.expression is None:
-            parameters = [(f"p{j}", type_row(dtype).pointer) for j, dtype in enumerate(self.state)]
-            elements = []
-            for j in range(len(self.state)):
-                address = self.address(j)
-                lines.append(f"x{j} = tl.load(p{j} + ({address.offset}){address.mask})")
-                elements.append(f"x{j}")
+            elements = [f"x{j}" for j in range(len(self.state))]
+            for j, element in enumerate(elements):
+                address = self.address(j, masked)
+                lines.append(f"{element} = tl.load(p{j} + ({address.offset}){address.mask})")
         else:
-            body = generate.body(self.expression, self.address, shape)
-            parameters = body.parameters
+            body = generate.body(self.expression, lambda j: self.address(j, masked), shape)
             self.modules |= body.modules
             lines += body.lines
             base = type_row(component(accumulator(row, self.sig.dtype))).value
             elements = [f"x{j}" for j in range(len(body.value))]
             lines += [f"x{j} = tl.broadcast_to(({value}).to({base}), {shape})" for j, value in enumerate(body.value)]
             if self.folds:
+                mask = f"tl.broadcast_to(red_m, {shape})" if masked else "None"
                 first = "step == 0" if form.looped else "True"
-                given = [*elements, f"tl.broadcast_to(m, {shape})", self.carried, first, str(bool(form.reduced))]
-                return [*lines, f"{self.carried} = reduction.{row.fold}({', '.join(given)})"], parameters
+                given = [*elements, mask, self.carried, first, str(bool(form.reduced))]
+                return [*lines, f"{self.carried} = reduction.{row.fold}({', '.join(given)})"]
             if row.before is not None:
                 count = 1 if row.state == "place" else len(self.state)
                 names = [f"y{j}" for j in range(count)]
@@ -222,11 +248,12 @@ class Writer:
             if row.state == "place":
                 lines.append(f"place = tl.broadcast_to((i0 + {self.place()}).to({self.types[1]}), {shape})")
                 elements.append("place")
-        names = [f"b{j}" for j in range(len(elements))]
-        lines += [f"b{j} = tl.where(m, {element}, z{j})" for j, element in enumerate(elements)]
-        folded = [f"t{j}" for j in range(len(names))]
-        lines.append(self.fold(names, folded, 0))
-        return [*lines, f"{self.carried} = {self.combine}({', '.join([self.carried, *folded])})"], parameters
+        if masked:
+            lines += [f"b{j} = tl.where(red_m, {element}, z{j})" for j, element in enumerate(elements)]
+            elements = [f"b{j}" for j in range(len(elements))]
+        folded = [f"t{j}" for j in range(len(elements))]
+        lines.append(self.fold(elements, folded, 0))
+        return [*lines, f"{self.carried} = {self.combine}({', '.join([self.carried, *folded])})"]
 
     def place(self) -> str:
         cls = self.form.pattern[-1][1]

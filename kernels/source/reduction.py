@@ -102,20 +102,29 @@ def first_greatest(x, i, y, j):
 
 @triton.jit
 def deviations(x, mask, n, shift, total, squared, first, several: tl.constexpr):
-    """The state with a tile's layers under the mask. `several` if a lane may be without elements in the first tile."""
-    count = tl.sum(mask.to(x.dtype), 0)
+    """The state with a tile's layers, those under the mask if there is one. `several` if a lane may be without elements
+    in the first tile."""
+    if mask is None:
+        count = tl.full(n.shape, x.shape[0], x.dtype)
+    else:
+        count = tl.sum(mask.to(x.dtype), 0)
     if several:
         shift = tl.where(n == 0, mean_of_layers(x, mask, count), shift)
     elif first:
         shift = mean_of_layers(x, mask, count)
-    deviation = tl.where(mask, x - shift[None], 0.0)
+    deviation = x - shift[None]
+    if mask is not None:
+        deviation = tl.where(mask, deviation, 0.0)
     more, more_squared = tl.reduce((deviation, deviation * deviation), 0, add_complex)
     return n + count, shift, total + more, squared + more_squared
 
 
 @triton.jit
 def mean_of_layers(x, mask, count):
-    return div(tl.sum(tl.where(mask, x, 0.0), 0), tl.where(count == 0, 1.0, count))
+    if mask is None:
+        return div(tl.sum(x, 0), count)
+    else:
+        return div(tl.sum(tl.where(mask, x, 0.0), 0), tl.where(count == 0, 1.0, count))
 
 
 @triton.jit
