@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,3 +57,11 @@ def test_public_names(xp):
     assert set(BY_NAME) <= set(dir(xp))
     with pytest.raises(AttributeError, match="no_such_name"):
         xp.no_such_name  # noqa: B018
+
+
+def test_every_public_function_is_tested(xp):
+    """A new name of the namespace needs a row in a table of the tests, or a test."""
+    text = "\n".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    for name in dir(xp):
+        if isinstance(getattr(xp, name), types.FunctionType) and not name.startswith("__") and name not in BY_NAME:
+            assert re.search(rf"\bxp\.{name}\(|\"{name}\"", text), name
