@@ -318,12 +318,12 @@ class Array(Expression):
 
     @property
     def real(self) -> Array:
-        """The real part: a view of a complex array in memory."""
+        """The real part: a view of a complex array, the array itself of a real dtype."""
         return part("real", self)
 
     @property
     def imag(self) -> Array:
-        """The imaginary part: a view of a complex array in memory; zeros for a real dtype."""
+        """The imaginary part: a view of a complex array; zeros for a real dtype."""
         return part("imag", self) if self.dtype.kind == "c" else filled(self.shape, 0, self.dtype, self.device, "imag")
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Array:
@@ -686,6 +686,8 @@ def assign_in_place(target: Array, result: Array, name: str) -> Array:
             )
         result = cast(result, dtype)
     if target.sig.op == "leaf":
+        if _journal.notes and _journal.notes[-1] is result:  # nothing else refers to it
+            _journal.notes[-1] = target
         write(target, result)
     else:
         operands = target.keep
@@ -755,9 +757,9 @@ def power(base: Any, exponent: Any) -> Any:
 
 
 def part(name: str, x: Any) -> Array:
-    """The real or imaginary part: a view of a complex array in memory, an expression otherwise."""
-    if not isinstance(x, Array) or x.sig.op != "leaf" or x.sig.dtype.kind != "c":
-        return unary(name, x)
+    """The real or imaginary part: a view of a complex array."""
+    if not isinstance(x, Array) or x.sig.dtype.kind != "c":
+        return x if isinstance(x, Array) and name == "real" else unary(name, x)
     view = x.view()
     strides = tuple(2 * stride for stride in view.strides)
     return from_view(

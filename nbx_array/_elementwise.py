@@ -424,7 +424,7 @@ def hypot(x1: Operand, x2: Operand, /) -> Array:
 
 
 def imag(x: Array, /) -> Array:
-    """Imaginary part of each element. Of an array in memory it is a view; of a real dtype it is 0, as NumPy has it.
+    """Imaginary part of each element. Of a complex array it is a view; of a real dtype it is 0, as NumPy has it.
 
     x: array of complex dtype.
     Result: array of x's shape, the dtype of the parts.
@@ -726,7 +726,7 @@ def pow(x1: Operand, x2: Operand, /) -> Array:
 
 
 def real(x: Array, /) -> Array:
-    """Real part of each element. Of a complex array in memory it is a view.
+    """Real part of each element. Of a complex array it is a view.
 
     x: array of any numeric dtype.
     Result: array of x's shape, of x's dtype; of a complex array, the dtype of its parts.

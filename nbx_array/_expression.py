@@ -377,22 +377,29 @@ def write(target: Expression, value: Expression) -> None:
     """Evaluate `value`, of the target's shape and dtype, into the memory of `target`, as if its operands were copied
     first. Pending readers of that memory run before."""
     storage = target.keep[0]
-    if _journal.notes or storage.readers:
+    if _notes or storage.readers:
         for reader in _journal.take_readers(storage):
             if reader is not value:
                 realize(reader)
-    value = snapshot(value)
-    if storage in value.keep and not _reads_where_it_writes(target, value):
-        value = realize(_copy(value))
-    if value.sig.op == "leaf":
-        value = _copy(value)
+    now = snapshot(value)
+    reads_target = storage in now.keep
+    if reads_target and not _reads_where_it_writes(target, now):
+        now = realize(_copy(now)) if now.sig.op == "leaf" else snapshot(realize(value))
+    if now.sig.op == "leaf":
+        now, reads_target = _copy(now), False
     sig = target.sig
-    if not sig.general and not value.sig.general and sig.inner is not None and value.sig.flat is not None:
+    if not sig.general and not now.sig.general and sig.inner is not None and now.sig.flat is not None:
         shape = target.shape
         n = shape[0] if len(shape) == 1 else prod(shape)
-        fused.run_flat(value.sig.flat, value.sig.block, value.args, target.args[0], n)
+        fused.run_flat(now.sig.flat, now.sig.block, now.args, target.args[0], n)
     else:
-        run_into(value, target.args[0], target.geo[0] if sig.general else contiguous_strides(target.shape))
+        run_into(now, target.args[0], target.geo[0] if sig.general else contiguous_strides(target.shape))
+    if reads_target and value.args is now.args:  # what else refers to it shall have the value of before
+        copied, geo = copy_of(sig), target.geo if sig.general else ()
+        operands, sources = value.keep, getattr(value, "sources", ())
+        value.sig, value.args, value.keep, value.geo, value.sources = copied, target.args, target.keep, geo, ()
+        del operands, sources
+        _notes.append(value)
 
 
 def _reads_where_it_writes(target: Expression, value: Expression) -> bool:

@@ -3,11 +3,17 @@
 A new expression is only put into a journal (a list append, 30 ns; a weak reference would take 150). Most are the
 temporaries of a longer formula and die there. A sweep drops those that nothing else refers to and notes the others,
 weakly, with the storages that they read. It runs before a write, before a large allocation (the dead hold memory),
-when somebody asks for memory, and when the journal is long.
+when somebody asks for memory, and when the journal is long. The garbage collector sweeps a long journal, too: a program
+may make expressions for ever and never look at one.
+
+Threads share the journal. What they may see half done is arranged so that no reader is lost: a note stays in the
+journal until the storages know of it, and on a storage's list until it is in memory.
 """
 
 from __future__ import annotations
 
+import gc
+import os
 import threading
 from collections.abc import Iterator
 from math import prod
@@ -23,10 +29,16 @@ GREEDY_BYTES, GREEDY_RATIO = 1 << 20, 16
 """A pending expression that holds more than so many bytes, and so many times its own, is realised at the next sweep."""
 
 
+LONG = 4096
+"""A journal of this many expressions is swept by the garbage collector."""
+
+
 def _unused() -> int:
-    """What `getrefcount` says, in such a loop as `sweep`'s, of what only the list refers to. Interpreters differ."""
+    """What `getrefcount` says, in such a loop as `sweep`'s, of what only the journal refers to. Interpreters differ."""
     count = 0
-    for item in [object()]:
+    items = [object()]
+    batch = items[:]
+    for item in batch:
         count = getrefcount(item)
     return count
 
@@ -35,8 +47,10 @@ UNUSED = _unused()
 
 notes: list[Expression] = []
 _waiting: list[ref[Expression]] = []  # survivors of sweeps, pruned when they have doubled
+_greedy: list[ref[Expression]] = []  # of these, what `sweep` has not named yet
 _prune_at = 1024
 _lock = threading.RLock()
+_sweeping = False
 
 
 def sweep() -> list[Expression]:
@@ -44,11 +58,20 @@ def sweep() -> list[Expression]:
 
     Returns those that hold much more memory than they would take themselves, such as `x[0] + 1` of a large x.
     """
-    global _prune_at
-    greedy: list[Expression] = []
     with _lock:
+        _sweep()
+        found = [expression for note in _greedy if (expression := note()) is not None]
+        _greedy.clear()
+    return [expression for expression in found if expression.sig.op != "leaf"]
+
+
+def _sweep() -> None:
+    global _prune_at, _sweeping
+    if _sweeping:  # a collection in the midst of a sweep
+        return
+    _sweeping = True
+    try:
         batch = notes[:]
-        del notes[: len(batch)]
         for expression in batch:
             if getrefcount(expression) == UNUSED or expression.sig.op == "leaf":
                 continue
@@ -64,11 +87,37 @@ def sweep() -> list[Expression]:
                     storage.readers = [note]
             _waiting.append(note)
             if held > GREEDY_BYTES and held > GREEDY_RATIO * prod(expression.shape) * expression.sig.itemsize:
-                greedy.append(expression)
+                _greedy.append(note)
+        count = len(batch)
+        del notes[:count]
         if len(_waiting) > _prune_at:
             _waiting[:] = [note for note in _waiting if _pending(note)]
             _prune_at = max(1024, 2 * len(_waiting))
-    return greedy
+    finally:
+        _sweeping = False
+
+
+def _collecting(phase: str, info: object) -> None:
+    """Called by the garbage collector, in any thread and at any place."""
+    if phase == "start" and len(notes) > LONG and _lock.acquire(blocking=False):
+        try:
+            _sweep()
+        finally:
+            _lock.release()
+
+
+gc.callbacks.append(_collecting)
+
+
+def _after_fork_in_child() -> None:
+    """Another thread of the parent may have held the lock, and it does not exist here."""
+    global _lock, _sweeping
+    _lock = threading.RLock()
+    _sweeping = False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _pending(note: ref[Expression]) -> bool:
@@ -77,15 +126,19 @@ def _pending(note: ref[Expression]) -> bool:
 
 
 def take_readers(storage: Storage) -> Iterator[Expression]:
-    """The live pending expressions that read a storage, taken off its list."""
+    """The live pending expressions that read a storage, for the caller to realise."""
     if notes:
         sweep()
     with _lock:
-        readers, storage.readers = storage.readers, ()
+        readers = list(storage.readers)
+    if not readers:
+        return
     for note in readers:
         expression = note()
         if expression is not None and expression.sig.op != "leaf":
             yield expression
+    with _lock:
+        storage.readers = [note for note in storage.readers if _pending(note)]
 
 
 def pending() -> list[Expression]:

@@ -1,0 +1,120 @@
+"""What programs do to arrays in odd orders: deferral, threads and the collector must never show in a result."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from nbx_array import _journal
+
+
+@pytest.mark.parametrize("change", ["assign", "masked", "shifted", "exp"])
+def test_assigned_expressions_keep_their_value(change, xp):
+    """`x[...] = y` where y is pending and reads x: y is not computed again from what x holds afterwards."""
+    host = np.arange(1.0, 6.0)
+    x = xp.realize(xp.asarray(host))
+    if change == "shifted":
+        y = x[:-1] + 1.0
+        x[1:] = y
+        wanted = host[:-1] + 1.0
+    else:
+        y = xp.exp(x) + 1.0 if change == "exp" else x + 1.0
+        wanted = xp.asnumpy(xp.exp(xp.asarray(host)) + 1.0) if change == "exp" else host + 1.0
+        if change == "masked":
+            x[x > 2] = y[xp.asarray(host > 2)]
+        else:
+            x[...] = y
+    z = y * 2.0
+    x[0] = 100.0
+    x += 1.0
+    np.testing.assert_array_equal(xp.asnumpy(y), wanted)
+    np.testing.assert_array_equal(xp.asnumpy(z), wanted * 2)
+
+
+def test_parts_of_pending_arrays_are_views(xp):
+    x = xp.realize(xp.asarray(np.arange(4.0)))
+    z = x * (1.0 + 2.0j)
+    z.real[...] = 7
+    z.imag[1:] += 1
+    np.testing.assert_array_equal(xp.asnumpy(z), [7, 7 + 3j, 7 + 5j, 7 + 7j])
+    y = x + 1.0
+    y.real[0] = -1
+    np.testing.assert_array_equal(xp.asnumpy(y), [-1, 2, 3, 4])
+
+
+def test_expressions_that_nobody_looks_at_do_not_pile_up(xp):
+    x = xp.realize(xp.zeros(3))
+    for _ in range(50_000):
+        x + 1.0
+    assert len(_journal.notes) < 20_000
+
+
+@pytest.fixture
+def hasty():
+    """Threads that take turns as often as they can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def run_together(*jobs):
+    """Start threads at one time; raise what one of them raised."""
+    barrier = threading.Barrier(len(jobs))
+    errors = []
+
+    def run(job):
+        barrier.wait()
+        try:
+            job()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(job,)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def test_threads_realise_the_same_expressions(xp, hasty):
+    x = xp.realize(xp.asarray(np.arange(8.0)))
+    for _ in range(100):
+        y = xp.negative(x)
+        z = y * y + 1.0
+        w = xp.permute_dims(xp.reshape(x, (2, 4)), (1, 0)) + 1.0
+        wanted = [-np.arange(8.0), np.arange(8.0) ** 2 + 1, np.arange(8.0).reshape(2, 4).T + 1]
+
+        def read(order, arrays=(y, z, w), wanted=wanted):
+            for k in order:
+                np.testing.assert_array_equal(xp.asnumpy(arrays[k] + 0.0), wanted[k])
+                np.testing.assert_array_equal(xp.asnumpy(arrays[k]), wanted[k])
+            gc.collect(0)
+
+        run_together(*(lambda order=order: read(order) for order in ([0, 1, 2], [1, 0, 2], [2, 1, 0])))
+
+
+def test_threads_write_halves_of_what_a_pending_array_reads(xp, hasty):
+    n = 50_000
+    host = np.arange(float(n))
+    for _ in range(50):
+        x = xp.realize(xp.asarray(host))
+        y, z = x * 2.0, x[10:] + 1.0
+
+        def write(piece, value, x=x):
+            x[piece] = value
+
+        def sweep():
+            for _ in range(20):
+                xp.memory_info()
+
+        run_together(lambda: write(slice(0, n // 2), -1.0), lambda: write(slice(n // 2, n), -2.0), sweep)
+        np.testing.assert_array_equal(xp.asnumpy(y), host * 2)
+        np.testing.assert_array_equal(xp.asnumpy(z), host[10:] + 1)
+        np.testing.assert_array_equal(xp.asnumpy(x), np.where(host < n // 2, -1.0, -2.0))
