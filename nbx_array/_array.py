@@ -433,10 +433,7 @@ class Array(Expression):
             return
         if type(key) is slice or _is_basic(key):
             target = self[key] if type(key) is slice else view_basic(self, key)
-            if type(value) is Array and value.sig.dtype is target.sig.dtype and value.shape == target.shape:
-                write(target, value)
-            else:
-                write(target, as_value(value, target.shape, target.sig.dtype, target.sig.device, "setitem"))
+            write(target, as_value(value, target.shape, target.sig.dtype, target.sig.device, "setitem"))
         else:
             _indexing.set(self, key, value)
 
