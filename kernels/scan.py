@@ -73,9 +73,10 @@ def _class(stride: int, size: int) -> str:
     return "0" if size == 1 else str(stride) if stride in (0, 1) else "s"
 
 
+@lru_cache(maxsize=4096)
 def split(
-    shape: tuple[int, ...], strides: list[Strides], axis: int
-) -> tuple[tuple[int, int, int], list[Operand]] | None:
+    shape: tuple[int, ...], strides: tuple[Strides, ...], axis: int
+) -> tuple[tuple[int, int, int], tuple[Operand, ...]] | None:
     """The sizes (others, steps, lanes) of a scan and each operand's strides over them; None if the dimensions before
     or after the axis do not merge into one."""
     sides = []
@@ -87,8 +88,8 @@ def split(
     (before, outer), (after, inner) = sides
     along = [s[axis] for s in strides]
     if after == 1:
-        return (1, shape[axis], before), [Operand(0, *pair) for pair in zip(along, outer, strict=True)]
-    return (before, shape[axis], after), [Operand(*three) for three in zip(outer, along, inner, strict=True)]
+        return (1, shape[axis], before), tuple(Operand(0, *pair) for pair in zip(along, outer, strict=True))
+    return (before, shape[axis], after), tuple(Operand(*three) for three in zip(outer, along, inner, strict=True))
 
 
 def scan(
@@ -107,8 +108,8 @@ def scan(
     `geo` has the strides of the expression's array operands; None if they are all contiguous. False if the operands'
     dimensions lie so that no kernel takes them: nothing is done then, and a packed copy will do.
     """
-    operands = list(geo) if geo is not None else [contiguous_strides(shape)] * sig.leaves
-    found = split(shape, [*operands, strides], axis)
+    operands = geo if geo is not None else (contiguous_strides(shape),) * sig.leaves
+    found = split(shape, (*operands, strides), axis)
     if found is None:
         return False
     _run(name, sig, args, *found, out, dtype)
@@ -120,14 +121,14 @@ def _run(
     sig: Sig,
     args: tuple[Any, ...],
     sizes: tuple[int, int, int],
-    operands: list[Operand],
+    operands: tuple[Operand, ...],
     out: int,
     dtype: np.dtype,
 ) -> None:
     others, steps, lanes = sizes
     rule = RULES[sig.device.backend]
     wide = accumulator(REDUCTIONS[NAMES[name]], dtype)
-    form = form_of(rule, sizes, tuple(operands), wide.itemsize)
+    form = form_of(rule, sizes, operands, wide.itemsize)
     across, tiles = -(-lanes // form.lanes), -(-steps // form.steps)
     chunk, splits = tiles, 1
     if tiles > 4 and across * others < rule.programs // 4:
@@ -145,7 +146,7 @@ def _run(
     launcher.spread((*args, totals.ptr, totals.ptr, *numbers), across * others * splits, 1, 1)
     place = Operand(splits * lanes, lanes, 1)
     leaf = signature.leaf(wide, sig.device)
-    _run(name, leaf, (totals.ptr,), (others, splits, lanes), [place, place], totals.ptr, wide)
+    _run(name, leaf, (totals.ptr,), (others, splits, lanes), (place, place), totals.ptr, wide)
     launcher = launcher_of(name, sig, form._replace(stage="pieces"), dtype)
     launcher.spread((*args, totals.ptr, out, *numbers), across * others * splits, 1, 1)
 

@@ -1,7 +1,9 @@
-"""Sorting and searching: Triton kernels on GPUs, NumPy on the same memory on the CPU unless NBX_HOST_ROUTINES=0."""
+"""Sorting: Triton kernels on GPUs, NumPy on the same memory on the CPU unless NBX_HOST_ROUTINES=0. Searching: a Triton
+kernel everywhere, which is several times faster than NumPy's for needles in no order."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,7 +30,7 @@ class Rule(NamedTuple):
 
 
 _GPU = Rule(1024, 8192, 2048)
-_RULES = {"cpu": Rule(256, 8192, 16384), "cuda": _GPU, "hip": _GPU, "metal": _GPU}
+_RULES = {"cpu": Rule(256, 8192, 4096), "cuda": _GPU, "hip": _GPU, "metal": _GPU}
 
 
 def _launcher(name: str, signature: dict[str, str], constants: dict[str, Any], device: Device) -> Launcher:
@@ -43,6 +45,7 @@ def _launcher(name: str, signature: dict[str, str], constants: dict[str, Any], d
     )
 
 
+@cache
 def _order(dtype: np.dtype) -> dict[str, Any]:
     """The constants that say how the bits of a dtype compare."""
     return {"UNSIGNED": type_row(dtype).kind in "bu", "INFINITY": INFINITIES.get(dtype.name, 0)}
@@ -91,25 +94,25 @@ def _sort_long(x: View, values: View | None, indices: View | None, descending: b
     small = INT32 if n < 2**31 else INT64
     counts = allocate(16 * grid * small.itemsize, device)
     leaf = signature.leaf(small, device)
+    shape, strides = (rows, 16 * blocks), (16 * blocks, 1)
+    count = count_launcher(x.dtype, small, device)
     passes = -(-width // 4)
     # Passes write to two buffers in turn, the last one to the result.
     value_buffers = [allocate(x.nbytes, device) for _ in range(min(passes - 1, 2))]
     index_buffers = [allocate(x.size * small.itemsize, device) for _ in value_buffers] if indices is not None else []
     source, origin = x.address, x.address
     for k in range(passes):
-        last = k == passes - 1
         numbers = (n, blocks, 4 * k, -descending)
-        count = count_launcher(x.dtype, small, device)
         count.spread((source, counts.ptr, *numbers), grid, 1, 1)
-        shape, strides = (rows, 16 * blocks), (16 * blocks, 1)
         scan.scan("cumulative_sum", leaf, (counts.ptr,), shape, None, 1, counts.ptr, small, strides)
-        with_values = values is not None or not last
+        last = k == passes - 1
         if last:
             value_goal, index_goal = _address(values, x), _address(indices, x)
         else:
             value_goal = value_buffers[k % 2].ptr
             index_goal = index_buffers[k % 2].ptr if indices is not None else value_goal
-        move = move_launcher(x.dtype, small, device, with_values, indices is not None, k == 0, last)
+        keeps_values = values is not None or not last
+        move = move_launcher(x.dtype, small, device, keeps_values, indices is not None, k == 0, last)
         move.spread((source, origin, counts.ptr, value_goal, index_goal, *numbers), grid, 1, 1)
         source, origin = value_goal, index_goal
 
@@ -180,8 +183,3 @@ def host_argsort(x: View, out: View, axis: int, *, descending: bool, stable: boo
     host = _readable(x)
     kind: Literal["stable", "quicksort"] = "stable" if stable else "quicksort"
     as_numpy(out)[...] = np.argsort(_reversed(host) if descending else host, axis=axis, kind=kind)
-
-
-def host_search(x: View, needles: View, out: View, *, right: bool) -> None:
-    """Places in a sorted row, by NumPy."""
-    as_numpy(out)[...] = np.searchsorted(_readable(x), _readable(needles), side="right" if right else "left")

@@ -15,7 +15,6 @@ from nbx_array._expression import describe
 from nbx_array._operations import operands_of, promote
 from nbx_array._reduction import Axis, check_axes, reduce
 from nbx_array.kernels import sort as kernels
-from nbx_array.kernels.host import on_host
 from nbx_array.kernels.pointwise import BOOL
 from nbx_array.kernels.types import kind
 
@@ -123,8 +122,7 @@ def searchsorted(
     needles = packed(as_value(needles, shape, dtype, device, "searchsorted"))
     out = _new(shape, INT64, device)
     if needles.size:
-        find = kernels.host_search if on_host(device) else kernels.search
-        find(ours.view(), needles.view(), out.view(), right=side == "right")
+        kernels.search(ours.view(), needles.view(), out.view(), right=side == "right")
     return out
 
 
