@@ -11,6 +11,7 @@ from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import Launcher, get_launcher
 from nbx_array.kernels import scan, signature
+from nbx_array.kernels.host import on_host
 from nbx_array.kernels.rules import rule
 from nbx_array.kernels.types import type_row
 from nbx_array.memory import View, allocate
@@ -19,6 +20,10 @@ from nbx_array.memory.transfer import as_numpy
 MODULE = "nbx_array.kernels.source.sort"
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 INFINITIES = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
+
+
+LONG = 32768
+"""From this length on our kernels find the indices that sort some dtypes faster than NumPy does."""
 
 
 class Rule(NamedTuple):
@@ -176,6 +181,14 @@ def host_sort(x: View, out: View, axis: int, *, descending: bool, stable: bool) 
         if zeros.any():
             rows = np.moveaxis(host, axis, -1)
             np.moveaxis(target, axis, -1)[zeros] = rows[rows == 0]
+
+
+def argsorts_on_host(dtype: np.dtype, n: int, device: Device) -> bool:
+    """Whether NumPy finds the indices that sort rows of n elements.
+
+    Our radix sort takes a half to an eighth of its time for long rows of four-byte numbers and of 16-bit floats."""
+    ours = dtype.itemsize == 4 or (dtype.itemsize == 2 and type_row(dtype).kind == "f")
+    return on_host(device) and not (ours and n >= LONG)
 
 
 def host_argsort(x: View, out: View, axis: int, *, descending: bool, stable: bool) -> None:

@@ -59,7 +59,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     along = _axis("argsort", x, axis)
     if kind(x.dtype) == "c":
         return _argsort_complex(x, along, descending)
-    if on_host(x.device):
+    if kernels.argsorts_on_host(x.dtype, x.shape[along], x.device):
         out = _new(x.shape, INT64, x.device)
         if x.size:
             kernels.host_argsort(x.view(), out.view(), along, descending=descending, stable=stable)
@@ -100,7 +100,7 @@ def _by_rows(x: Array, axis: int, dtype: np.dtype, run: Callable[[View, View], A
 
 def sorted_and_order(x: Array) -> tuple[Array, Array]:
     """A vector's elements in order, and where each stood: equal elements keep their order."""
-    if kind(x.dtype) == "c" or on_host(x.device) or not x.size:
+    if kind(x.dtype) == "c" or kernels.argsorts_on_host(x.dtype, x.size, x.device) or not x.size:
         order = argsort(x)
         return _indexing.take(x, order, 0, exact=True), order
     x = packed(x)
