@@ -237,24 +237,36 @@ def worth_compiling(e: Expression) -> bool:
 def evaluate(e: Any) -> None:
     """Run an expression operation by operation, with the same bits as its one kernel has."""
     now = snapshot(e)
-    if now.sig.op == "leaf":
-        return
-    args, keep, geo = iter(now.args), iter(now.keep), iter(now.geo if now.sig.general else ())
-    general, shape = now.sig.general, now.shape
+    if now.sig.op != "leaf":
+        result = _Operands(now).take(now.sig)
+        _become(e, now.sig, result.sig, result.args, result.keep)
 
-    def visit(sig: Sig) -> Any:
+
+class _Operands:
+    """The arguments of an expression, taken in the order of its signature's leaves.
+
+    No closure over itself: that would be a cycle, and hold memory until the garbage collector comes by.
+    """
+
+    def __init__(self, e: Expression) -> None:
+        self.shape, self.general = e.shape, e.sig.general
+        self.args, self.keep, self.geo = iter(e.args), iter(e.keep), iter(e.geo if self.general else ())
+
+    def take(self, sig: Sig) -> Any:
+        """The value of a part of the expression: an array in memory, or a scalar's signature and arguments."""
         if sig.op == "leaf":
             part = Expression()
-            part.sig, part.shape, part.args, part.keep = sig, shape, (next(args),), (next(keep),)
-            if general:
-                part.geo = (next(geo),)
+            part.sig, part.shape, part.args, part.keep = sig, self.shape, (next(self.args),), (next(self.keep),)
+            if self.general:
+                part.geo = (next(self.geo),)
                 part.sig = signature.leaf(sig.dtype, sig.device, general=True, aligned=sig.aligned)
             return part
         if sig.op == "scalar":
-            return sig, tuple(next(args) for _ in range(2 if sig.dtype.kind == "c" else 1))
-        return single(sig, [visit(kid) for kid in sig.kids if kid is not SAME])
+            return sig, tuple(next(self.args) for _ in range(2 if sig.dtype.kind == "c" else 1))
+        return self.run(sig, [self.take(kid) for kid in sig.kids if kid is not SAME])
 
-    def single(sig: Sig, parts: list[Any]) -> Expression:
+    def run(self, sig: Sig, parts: list[Any]) -> Expression:
+        """One operation over values."""
         same = SAME in sig.kids
         arrays = [part for part in parts if isinstance(part, Expression)]
         kids = tuple(part.sig if isinstance(part, Expression) else part[0] for part in parts) + (
@@ -265,15 +277,12 @@ def evaluate(e: Any) -> None:
         step.sig = signature.operation(
             sig.op, kids, sig.compute, sig.dtype, sig.device, general=is_general, costly=sig.costly
         )
-        step.shape = shape
+        step.shape = self.shape
         step.args = tuple(a for part in parts for a in (part.args if isinstance(part, Expression) else part[1]))
         step.keep = tuple(k for part in arrays for k in part.keep)
         if is_general:
-            step.geo = tuple(part.geo[0] if part.sig.general else contiguous_strides(shape) for part in arrays)
+            step.geo = tuple(part.geo[0] if part.sig.general else contiguous_strides(self.shape) for part in arrays)
         return realize(step)
-
-    result = visit(now.sig)
-    _become(e, now.sig, result.sig, result.args, result.keep)
 
 
 # -------------------------------------------------------------------------------------------------------- sharing

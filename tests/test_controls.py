@@ -125,6 +125,11 @@ def test_memory_limit(xp):
         with pytest.raises(xp.OutOfMemoryError, match=r"80|84|83") as failure:
             xp.empty(80 * megabyte, dtype=xp.uint8)
         assert isinstance(failure.value, MemoryError)
+        small = xp.realize(xp.ones((9_000, 1), dtype=xp.uint8))
+        with pytest.raises(xp.OutOfMemoryError) as failure:
+            xp.realize(small + small[:, 0])
+        if DEFERS:
+            assert "while computing the deferred add" in failure.value.__notes__[0]
         del x
         xp.empty(80 * megabyte, dtype=xp.uint8)
         big = xp.realize(xp.ones(60 * megabyte // 8))

@@ -206,6 +206,17 @@ def test_large_operands_of_small_masks_are_freed(xp):
     assert xp.memory_info().live <= live - 4_000_000 * (8 - 1) + (1 << 16)
 
 
+def test_results_keep_nothing_that_they_were_made_of(xp):
+    x = xp.realize(xp.ones(1_000_000))
+    before = xp.memory_info().live
+    y = xp.sin(x) * 2 + xp.exp(x)
+    xp.realize(y)
+    z = xp.realize(xp.exp(y) + xp.cos(y))
+    del y
+    assert xp.memory_info().live - before < 8_000_000 + (1 << 20)
+    assert z.shape == (1_000_000,)
+
+
 def test_small_results_of_large_operands_are_realised_early(xp):
     before = xp.memory_info().live
     parts = []
