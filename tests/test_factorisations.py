@@ -245,6 +245,34 @@ def test_matrices_without_a_result(la, xp, dtype):
             la.cholesky(xp.asarray(host))
 
 
+def test_numbers_that_are_not_finite(la, xp):
+    """They go through to the result where there is one, and end every iteration."""
+    host = np.eye(4)
+    host[2, 1] = np.nan
+    x = xp.asarray(host)
+    for got in (la.inv(x), la.det(x), la.solve(x, x), *la.qr(x), *la.eigh(x), la.cholesky(x)):
+        assert np.isnan(np.asarray(got)).any()
+
+
+@pytest.mark.parametrize(("dtype", "scale"), [("float32", 1e-38), ("float32", 1e37), ("complex128", 1e306)])
+def test_numbers_at_the_ends_of_the_range(la, xp, rng, dtype, scale):
+    host = (noise(rng, dtype, (20, 20)).astype(np.clongdouble if dtype[0] == "c" else np.longdouble) * scale).astype(
+        dtype
+    )
+    q, r = (np.asarray(part).astype(np.clongdouble) for part in la.qr(xp.asarray(host)))
+    u, s, vh = (np.asarray(part).astype(np.clongdouble) for part in la.svd(xp.asarray(host)))
+    limit = 50 * 20 * float(np.finfo(dtype).eps) * float(s[0].real / scale)
+    for product in (q @ (r / scale), (u * (s / scale)) @ vh):
+        assert np.abs(product - host.astype(np.clongdouble) / scale).max() <= limit
+    w, v = (np.asarray(part).astype(np.clongdouble) for part in la.eigh(xp.asarray(host)))
+    lower = np.tril(host, -1).astype(np.clongdouble) / scale
+    full = lower + lower.conj().T + np.diag(np.diagonal(host).real.astype(np.clongdouble) / scale)
+    assert np.abs(full @ v - v * (w / scale)).max() <= limit
+    inverse = np.asarray(la.inv(xp.asarray(host))).astype(np.clongdouble) * scale
+    slack = limit * float(np.abs(inverse).sum())
+    assert np.abs(inverse @ (host.astype(np.clongdouble) / scale) - np.eye(20)).max() <= slack
+
+
 def test_operands_that_are_refused(la, xp):
     square = ("cholesky", "det", "slogdet", "eig", "eigh", "eigvals", "eigvalsh", "inv")
     for name in square:

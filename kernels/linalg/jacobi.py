@@ -36,7 +36,8 @@ def orthogonalise(w: View, v: View | None, flag: View, read: Callable[[], int], 
             ("LENGTH", power_of_two(length, 2)),
             ("V_LENGTH", power_of_two(v_length, 2)),
         )
-        kernel = kernel_of(MODULE, "jacobi_small", _SMALL, constants + sizes, w.dtype, device, 4 if n > 8 else 1)
+        warps = 1 if n <= 8 else 4 if n <= 32 else 8
+        kernel = kernel_of(MODULE, "jacobi_small", _SMALL, constants + sizes, w.dtype, device, warps)
         kernel.spread((*addresses, n, length, v_length, SWEEPS, tolerance), stack, 1, 1)
         return not read()
     block = ("BLOCK", 1024 if device.backend == "cpu" else 256)

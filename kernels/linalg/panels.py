@@ -21,7 +21,7 @@ _QR = arguments("a:matrix rows n stack row column")
 def cholesky_block(a: View, status: int) -> None:
     """The Cholesky factor of square blocks with at most BLOCK rows, from their lower triangles."""
     constants = (("COMPLEX", is_complex(a)), ("B", BLOCK))
-    kernel = kernel_of(MODULE, "cholesky_block", _CHOLESKY, constants, a.dtype, a.storage.device)
+    kernel = kernel_of(MODULE, "cholesky_block", _CHOLESKY, constants, a.dtype, a.storage.device, _warps(a))
     stack, n, _ = a.shape
     kernel.spread((a.address, status, n, *a.strides), stack, 1, 1)
 
@@ -34,7 +34,7 @@ def substitute(t: View, b: View, *, upper: bool, unit: bool = False, conjugate: 
         *(("UPPER", upper), ("UNIT", unit), ("CONJUGATE", conjugate and is_complex(b))),
         *(("COMPLEX", is_complex(b)), ("B", BLOCK), ("COLUMNS", width)),
     )
-    kernel = kernel_of(MODULE, "substitute", _SUBSTITUTE, constants, b.dtype, b.storage.device)
+    kernel = kernel_of(MODULE, "substitute", _SUBSTITUTE, constants, b.dtype, b.storage.device, _warps(b))
     kernel.spread((t.address, b.address, n, columns, *t.strides, *b.strides), stack, -(-columns // width), 1)
 
 
@@ -67,4 +67,9 @@ def qr_panel(a: View) -> None:
 
 def _rows(a: View) -> int:
     """Rows of a panel that a program takes at a time."""
-    return 32 if a.shape[1] <= 32 else 128
+    return 32 if a.shape[1] <= 32 else 256
+
+
+def _warps(a: View) -> int:
+    """Warps for a tile of BLOCK by BLOCK: one, whose sums need no shared memory, if its registers hold the tile."""
+    return 4 if is_complex(a) else 1

@@ -139,7 +139,8 @@ def lu_panel(
         for start in range(j, rows, ROWS):
             at = start + i
             re, im = load(a, at * row + j * column, at < rows, COMPLEX)
-            size = tl.where(at < rows, greatest_part(re, im, COMPLEX), -1.0)
+            size = tl.where((re != re) | (im != im), float("inf"), greatest_part(re, im, COMPLEX))  # so that NaN stays
+            size = tl.where(at < rows, size, -1.0)
             most = tl.max(size, 0)
             where = tl.min(tl.where(size == most, at, rows), 0)
             place = tl.where(most > best, where, place)
