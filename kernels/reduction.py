@@ -37,12 +37,13 @@ class Rule(NamedTuple):
     chunk: int  # tiles a program, at most; more would add up too many numbers one after the other
     programs: int  # programs that it takes to fill the device
     num_warps: int
+    layered: bool  # masks that vary by layer keep the CPU from vectors; to a GPU they are nothing
 
 
 # On the CPU a plane of 64 float32 stays in registers; more than 8 rows far apart are too many streams to prefetch. On a
 # GPU a tile is 32 elements a thread.
-_GPU = Rule(512, 512, 8, 4096, 16, 1024, 4)
-_RULES = {"cpu": Rule(64, 4096, 16, 32768, 16, 1, 1), "cuda": _GPU, "hip": _GPU, "metal": _GPU}
+_GPU = Rule(512, 512, 8, 4096, 16, 1024, 4, False)
+_RULES = {"cpu": Rule(64, 4096, 16, 32768, 16, 1, 1, True), "cuda": _GPU, "hip": _GPU, "metal": _GPU}
 
 ALONE = 64
 """A program that takes this many tiles or fewer takes all of them, where there are programs enough."""
@@ -204,6 +205,7 @@ def _stage(
         chunk > 1,
         m % kept_tile != 0,
         masks,
+        rule.layered and chunk > 1,
         splits > 1,
         any(
             (kept_tile - 1) * abs(kept.strides[j][k]) + (reduced_tile - 1) * abs(reduced.strides[j][r]) >= 2**31

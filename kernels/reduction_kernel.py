@@ -40,6 +40,7 @@ class Form(NamedTuple):
     looped: bool
     kept_masked: bool  # tiles may reach beyond the kept dimension; what they compute there is not stored
     masks: str  # which tiles may reach beyond the reduced dimension: "all", its "last" one, or "none"
+    layered: bool  # layers of a tile that needs masks are taken one by one
     partial: bool  # leaves a state
     wide: bool  # offsets in a tile need 64 bits
     wide_index: bool
@@ -73,6 +74,7 @@ class Writer:
         self.names = [*self.operands, "i"] if count < len(form.pattern) else self.operands
         dtypes = leaf_dtypes(expression) if expression is not None else self.state
         self.scales = ["2 * " if is_complex(dtype) else "" for dtype in dtypes]
+        self.lanes = form.reduced_tile // form.depth
         self.carried = ", ".join(f"c{j}" for j in range(len(self.state)))
         self.folds = row.fold is not None and expression is not None
         across, down = "[None, None, :]", "[None, :, None]"
@@ -110,7 +112,6 @@ class Writer:
     def start(self) -> list[str]:
         """Where the program stands, and its empty state."""
         form = self.form
-        lanes = form.reduced_tile // form.depth
         lines = [f"{name} = {name} * 16" for name in form.even]
         lines.append("g = tl.program_id(0).to(tl.int64)")
         if form.partial:
@@ -128,10 +129,11 @@ class Writer:
             lines.append(f"o0 += {'2 * ' if is_complex(self.sig.dtype) else ''}({place})")
         lines += [
             f"kept = tl.arange(0, {form.kept_tile}).to({self.index}){self.kept_side}",
-            f"layer = (tl.arange(0, {form.depth}) * {lanes}).to({self.index})[:, None, None]",
-            f"lane = tl.arange(0, {lanes}).to({self.index}){self.lane_side}",
-            "red = layer + lane",
+            f"layer = (tl.arange(0, {form.depth}) * {self.lanes}).to({self.index})[:, None, None]",
+            f"lane = tl.arange(0, {self.lanes}).to({self.index}){self.lane_side}",
         ]
+        if form.masks != "all":
+            lines.append("whole_tile = layer + lane")
         if form.kept_masked:
             lines.append(f"kept_m = kept < {self.limit('M - k0', form.kept_tile, not form.along_columns)}")
         for j, (text, dtype) in enumerate(zip(identity(self.row, self.state), self.types, strict=True)):
@@ -195,14 +197,26 @@ class Writer:
             lines += [f"p{name} = a{name}" for name in self.operands]
             if "i" in self.names:
                 lines.append("i0 = 0")
-        if masked:
-            lines.append(f"red_m = red < {self.limit(left, form.reduced_tile, form.along_columns)}")
-            if form.kept_masked:
-                lines.append("m = kept_m & red_m")
-            if not form.along_columns:
-                # Layers beyond the end read the last element again and are left out later: masks would vary by layer.
-                lines.append(f"read = tl.minimum(red, {self.limit(left, form.reduced_tile, False)} - 1)")
-        return lines + self.take_tile(masked)
+        first = "step == 0" if form.looped else "True"
+        if not masked:
+            return [*lines, "red = whole_tile", *self.take(form.depth, False, first)]
+        lines.append(f"limit = {self.limit(left, form.reduced_tile, form.along_columns)}")
+        if form.layered and form.depth > 1:
+            first = "(step == 0) & (t == 0)" if form.looped else "t == 0"
+            layer = [f"red = t * {self.lanes} + lane", *self.masks(), *self.take(1, True, first)]
+            return [*lines, f"for t in range(0, tl.cdiv(limit, {self.lanes})):", *(f"    {line}" for line in layer)]
+        lines += ["red = layer + lane", *self.masks()]
+        return lines + self.take(form.depth, True, first)
+
+    def masks(self) -> list[str]:
+        """Which elements of a tile exist."""
+        lines = ["red_m = red < limit"]
+        if self.form.kept_masked:
+            lines.append("m = kept_m & red_m")
+        if not self.form.along_columns:
+            # Layers beyond the end read the last element again and are left out later: masks would vary by layer.
+            lines.append("read = tl.minimum(red, limit - 1)")
+        return lines
 
     def address(self, j: int, masked: bool) -> generate.Address:
         kept, reduced = self.form.pattern[j]
@@ -218,10 +232,11 @@ class Writer:
         text = mask.get((kept_mask, red_mask), "")
         return generate.Address(" + ".join(terms) or "0", bool(terms), text)
 
-    def take_tile(self, masked: bool) -> list[str]:
-        """Statements that read a tile, fold its layers, and take them into the carried state."""
+    def take(self, depth: int, masked: bool, first: str) -> list[str]:
+        """Statements that read layers, fold them, and take them into the carried state; `first` says whether they are
+        the program's first."""
         form, row = self.form, self.row
-        shape = f"[{form.depth}, {form.rows}, {form.columns}]"
+        shape = f"[{depth}, {form.rows}, {form.columns}]"
         lines: list[str] = []
         if self.expression is None:
             elements = [f"x{j}" for j in range(len(self.state))]
@@ -237,7 +252,6 @@ class Writer:
             lines += [f"x{j} = tl.broadcast_to(({value}).to({base}), {shape})" for j, value in enumerate(body.value)]
             if self.folds:
                 mask = f"tl.broadcast_to(red_m, {shape})" if masked else "None"
-                first = "step == 0" if form.looped else "True"
                 given = [*elements, mask, self.carried, first, str(bool(form.reduced))]
                 return [*lines, f"{self.carried} = reduction.{row.fold}({', '.join(given)})"]
             if row.before is not None:
