@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -27,9 +28,14 @@ class Launcher:
 
 Key = tuple[Any, ...]
 _launchers: dict[Key, Launcher] = {}
-_being_made: dict[Key, threading.Lock] = {}
+_making = threading.RLock()  # one at a time: the compilers have locks of their own
 _launch_cells: dict[str, native.Cell] = {}
 _stream_cells: dict[Device, native.Cell] = {}
+
+
+if hasattr(os, "register_at_fork"):
+    # A child that begins in the midst of a compilation would wait for ever for the compilers' and importers' locks.
+    os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
 
 
 def get_launcher(
@@ -48,7 +54,7 @@ def get_launcher(
     key = (source, signature, constants, tuple(type(v) for _, v in constants), device, aligned, options)
     launcher = _launchers.get(key)
     if launcher is None:
-        with _being_made.setdefault(key, threading.Lock()):
+        with _making:
             launcher = _launchers.get(key)
             if launcher is None:
                 driver = get_driver(device.backend)
@@ -56,7 +62,6 @@ def get_launcher(
                 recording.announce(recording.Spec(source, signature, constants, wanted, options), device, target)
                 kernel = compiler.compile_kernel(source, signature, constants, target, aligned, options)
                 launcher = _launchers[key] = Launcher(kernel, *driver.bind(kernel, device.index))
-        _being_made.pop(key, None)
     return launcher
 
 

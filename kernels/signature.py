@@ -165,13 +165,28 @@ def operation(
     sig.inner = None
     sig.allocate = sig.leaf.allocate
     if sig.nodes > 1:
+        if len(_fused) >= LIMIT:
+            _forget()
         _fused.append(sig)
     return owner.setdefault(key, sig)
 
 
+LIMIT = 1 << 14
+"""Signatures of more than one operation that are kept: a program may make new ones for ever, at some kB each."""
 _fused: list[Sig] = []
+_runs_of_forgotten = 0
+
+
+def _forget() -> None:
+    """Intern everything anew. Expressions keep their signatures, and kernels are found again by their source."""
+    global _runs_of_forgotten
+    _runs_of_forgotten += sum(sig.runs for sig in _fused)
+    _fused.clear()
+    for sig in [*_LEAVES.values(), *_SCALARS.values()]:
+        for table in (sig.unary, sig.binary, sig.reflected, sig.successors):
+            table.clear()
 
 
 def fused_runs() -> int:
     """How often a kernel of more than one operation ran."""
-    return sum(sig.runs for sig in _fused)
+    return _runs_of_forgotten + sum(sig.runs for sig in _fused)

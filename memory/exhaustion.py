@@ -19,12 +19,13 @@ from nbx_array.backend.contract import Device
 if TYPE_CHECKING:
     from nbx_array.memory.pool import Pool
 
-__all__ = ["OutOfMemoryError", "bytes_text", "register_release_hook", "retry"]
+__all__ = ["OutOfMemoryError", "bytes_text", "register_release_hook", "retry", "tidy_hooks"]
 
 Block = TypeVar("Block")
 ReleaseHook = Callable[[Device], None]
 
 _hooks: list[ReleaseHook] = []
+tidy_hooks: list[Callable[[], object]] = []  # called before each large allocation, to let go of what is dead
 
 
 class OutOfMemoryError(MemoryError):
@@ -54,7 +55,7 @@ def retry(pool: Pool, nbytes: int, attempt: Callable[[], Block | None]) -> Block
         block = attempt()
         if block is not None:
             return block
-    raise OutOfMemoryError(_message(pool, nbytes))
+    raise OutOfMemoryError(_message(pool, nbytes)) from None
 
 
 def _empty_cache(pool: Pool) -> None:

@@ -30,7 +30,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from nbx_array.backend.contract import Device, Driver, get_device, get_driver
-from nbx_array.memory.exhaustion import retry
+from nbx_array.memory.exhaustion import retry, tidy_hooks
 from nbx_array.memory.statistics import traffic
 from nbx_array.memory.storage import Storage
 
@@ -135,6 +135,8 @@ class Pool:
                 address = retry(self, nbytes, lambda: self._small_block(bin))
             storage = bin.storage_class()
         else:
+            for tidy in tidy_hooks:
+                tidy()
             block = self._large_block(nbytes) or retry(self, nbytes, lambda: self._large_block(nbytes))
             storage = self._large_class()
             storage.block, address = block

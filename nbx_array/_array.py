@@ -472,7 +472,8 @@ class Array(Expression):
         return (self[i] for i in range(self.shape[0]))
 
     def __contains__(self, value: object) -> bool:
-        return bool(np.any(asnumpy(self == value)))
+        found = self == value
+        return bool(np.any(asnumpy(found))) if isinstance(found, Array) else False
 
     # ------------------------------------------------------------------------------------------------- conversions
 
@@ -539,6 +540,10 @@ class Array(Expression):
         from nbx_array._numpy_functions import universal
 
         return universal(ufunc, method, inputs, out, **options)
+
+    def __bytes__(self) -> bytes:
+        """The elements' bytes in C order."""
+        return asnumpy(self).tobytes()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (asnumpy(self), str(self.device))

@@ -40,9 +40,9 @@ def bfloat16() -> Any:
 
 def as_dtype(dtype: Any, name: str) -> np.dtype:
     """A dtype that arrays can have; TypeError names the function that was given another."""
-    if isinstance(dtype, Array):
+    if isinstance(dtype, (Array, np.ndarray)):
         raise TypeError(f"{name}: expected a dtype, got an array")
-    if dtype == "bfloat16":
+    if isinstance(dtype, str) and dtype == "bfloat16":
         dtype = bfloat16()
     try:
         result = np.dtype(dtype).newbyteorder("=")

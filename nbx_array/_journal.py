@@ -21,6 +21,8 @@ from sys import getrefcount
 from typing import TYPE_CHECKING
 from weakref import ref
 
+from nbx_array.memory.exhaustion import tidy_hooks
+
 if TYPE_CHECKING:
     from nbx_array._expression import Expression
     from nbx_array.memory.storage import Storage
@@ -95,6 +97,16 @@ def _sweep() -> None:
             _prune_at = max(1024, 2 * len(_waiting))
     finally:
         _sweeping = False
+
+
+def _tidy() -> None:
+    """The dead may hold memory that a large allocation could take."""
+    if notes:
+        with _lock:
+            _sweep()
+
+
+tidy_hooks.append(_tidy)
 
 
 def _collecting(phase: str, info: object) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
 import sys
 import threading
 
 import numpy as np
 import pytest
+from nbx_array.kernels import signature
 
 from nbx_array import _journal
 
@@ -118,3 +121,84 @@ def test_threads_write_halves_of_what_a_pending_array_reads(xp, hasty):
         np.testing.assert_array_equal(xp.asnumpy(y), host * 2)
         np.testing.assert_array_equal(xp.asnumpy(z), host[10:] + 1)
         np.testing.assert_array_equal(xp.asnumpy(x), np.where(host < n // 2, -1.0, -2.0))
+
+
+def test_large_arrays_that_dropped_expressions_read_are_freed(xp):
+    host = np.zeros(1 << 20)
+    before = xp.memory_info().live
+    for _ in range(10):
+        xp.asarray(host) + 1.0
+    gc.disable()
+    try:
+        xp.memory_info()
+        for _ in range(10):
+            last = xp.asarray(host)
+            last + 1.0
+        assert len(_journal.notes) <= 2
+    finally:
+        gc.enable()
+    del last
+    assert xp.memory_info().live - before <= host.nbytes
+
+
+def test_endless_new_expressions_take_bounded_memory(xp, monkeypatch):
+    monkeypatch.setattr(signature, "LIMIT", 8)
+    x = xp.realize(xp.asarray([1.0, 2.0]))
+    pending = x * 3.0 + 1.0
+    for depth in range(1, 20):
+        y = x
+        for _ in range(depth):
+            y = y * 1.0 + 1.0
+        assert xp.asnumpy(y).tolist() == [1.0 + depth, 2.0 + depth]
+        assert len(signature._fused) <= 8
+    assert xp.asnumpy(pending + y).tolist() == [24.0, 28.0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_fork_while_threads_compile(xp, device, tmp_path):
+    if device.backend != "cpu":
+        pytest.skip("a GPU that was used raises in the child")
+    program = """
+import os, sys, threading, time
+import nbx_array as xp
+x = xp.realize(xp.arange(5.0))
+pending = x * 2.0 + 1.0
+def compile():
+    xp.warmup(lambda: xp.exp(x) + xp.sin(x * 3.0))
+thread = threading.Thread(target=compile)
+thread.start()
+time.sleep(0.05)
+child = os.fork()
+if not child:
+    os._exit(0 if float(xp.sum(xp.tan(pending) * 0.0 + pending)) == 25.0 else 1)
+thread.join()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    environment = {**os.environ, "NBX_CACHE_DIR": str(tmp_path), "NBX_BACKEND": "cpu"}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=environment, check=True, timeout=120)
+
+
+def test_membership_of_other_types(xp):
+    x = xp.arange(3.0)
+    assert 2 in x and 5 not in x and None not in x and "a" not in x
+
+
+def test_bytes_are_those_of_the_elements(xp):
+    host = np.arange(12, dtype=np.int16).reshape(3, 4)
+    x = xp.asarray(host)
+    assert bytes(x.T[::-1]) == bytes(host.T[::-1]) and bytes(x[1, 2]) == host[1, 2].tobytes()
+    assert bytes(xp.zeros((0, 2))) == b""
+
+
+@pytest.mark.parametrize("dtype", [np.zeros(3), np.array(["a"]), "abc", "M8[s]", object, "S3", [("a", int)]])
+def test_bad_dtypes(dtype, xp):
+    x = xp.ones(3)
+    for name, call in {
+        "zeros": lambda: xp.zeros(2, dtype=dtype),
+        "astype": lambda: xp.astype(x, dtype),
+        "can_cast": lambda: xp.can_cast(x, dtype),
+        "result_type": lambda: xp.result_type(x, dtype),
+    }.items():
+        with pytest.raises(TypeError, match=f"{name}:"):
+            call()
