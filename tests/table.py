@@ -193,6 +193,18 @@ def random_values(dtype: np.dtype, size: int, rng: np.random.Generator) -> np.nd
     return np.where(rng.random(size) < 0.5, wide, rng.normal(size=size) * 3).astype(dtype)
 
 
+def stored(a: np.ndarray, order: Any) -> tuple[np.ndarray, Any, tuple[int, ...]]:
+    """The array's elements in such memory, and the index and the order of axes that lead back."""
+    signs = (..., *(slice(None, None, -1 if axis % 2 else 1) for axis in order))
+    return a.transpose(order)[signs].copy(), signs, tuple(np.argsort(order))
+
+
+def laid_out(xp: Any, a: np.ndarray, order: Any) -> Any:
+    """Our array of the same elements with its axes stored in another order, some of them backwards."""
+    memory, signs, inverse = stored(a, order)
+    return xp.permute_dims(xp.asarray(memory)[signs], inverse)
+
+
 # ----------------------------------------------------------------------------------------------------------- checking
 
 

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import itertools
 
+import hypothesis.extra.numpy as hnp
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
 from nbx_array.kernels.pointwise import TABLE
-from table import BY_NAME, DTYPES, ROWS, arguments, assert_same_bits, check, kind, random_values, specials, takes, weak
+from table import (
+    BY_NAME,
+    DTYPES,
+    ROWS,
+    arguments,
+    assert_same_bits,
+    check,
+    kind,
+    laid_out,
+    random_values,
+    specials,
+    takes,
+    weak,
+)
 
 SIZE = 4097
 CASES = [(row, name) for row in ROWS for name, dtype in DTYPES.items() if takes(row, dtype)]
@@ -56,6 +72,24 @@ def test_refused_dtypes(row, name, xp):
 
 def test_imag_of_a_real_array_is_zero(xp):
     assert_same_bits(xp.asnumpy(xp.imag(xp.asarray(np.ones(3, np.float32)))), np.zeros(3, np.float32))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), st.sampled_from(["int16", "float32", "complex64"]))
+def test_layouts(xp, data, name):
+    """Operands whose axes lie in any order, backwards, stretched or broadcast, of sizes around those of a tile."""
+    sides = st.sampled_from([0, 1, 2, 3, 5, 31, 33, 65])
+    shapes = data.draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=5)).input_shapes
+    if data.draw(st.booleans()):
+        rows, columns = data.draw(sides), data.draw(sides)
+        shapes = ((rows, columns), data.draw(st.sampled_from([(rows, columns), (columns,), (rows, 1), (2, 1, 1)])))
+    originals = [np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(name) + 1 for shape in shapes]
+    x, y = (laid_out(xp, a, data.draw(st.permutations(range(a.ndim)))) for a in originals)
+    a, b = originals
+    with np.errstate(over="ignore"):
+        assert_same_bits(xp.asnumpy(x - y), np.asarray(a - b))
+        assert_same_bits(xp.asnumpy(x + x), a + a)
+        assert_same_bits(xp.asnumpy(xp.astype(x == y, xp.int8) - 1), np.asarray((a == b).astype(np.int8) - 1, np.int8))
 
 
 # ------------------------------------------------------------------------------------------------- mixed dtypes

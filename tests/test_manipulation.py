@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from table import DTYPES, assert_same_bits, random_values
+from table import DTYPES, assert_same_bits, laid_out, random_values, stored
 
 fixtures_stay = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
@@ -15,17 +15,6 @@ SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 
 def numbered(shape, dtype=np.int64):
     return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
-
-
-def stored(a, order):
-    """The array with its axes stored in another order, some of them backwards."""
-    signs = (..., *(slice(None, None, -1 if axis % 2 else 1) for axis in order))
-    return a.transpose(order)[signs].copy(), signs, tuple(np.argsort(order))
-
-
-def laid_out(xp, a, order):
-    memory, signs, inverse = stored(a, order)
-    return xp.permute_dims(xp.asarray(memory)[signs], inverse)
 
 
 @st.composite
