@@ -33,6 +33,29 @@ def offsets(index, out, status, n, size, stride, FIRST: tl.constexpr, BLOCK: tl.
 
 
 @triton.jit
+def tile(where, rows, count, length, outer, MANY: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """A program's rows, each a pair (p, b), and columns q: their numbers, where the rows begin, whether there is such a
+    place, and which of them lie inside."""
+    across = tl.cdiv(length, COLUMNS)
+    g = tl.program_id(0).to(tl.int64)
+    r0 = (g // across) * ROWS
+    c0 = (g % across) * COLUMNS
+    row = tl.arange(0, ROWS)
+    column = tl.arange(0, COLUMNS)
+    row_m = row < tl.minimum(rows - r0, ROWS).to(tl.int32)
+    column_m = column < tl.minimum(length - c0, COLUMNS).to(tl.int32)
+    r = r0 + row
+    if MANY:
+        p = r // count
+        offset = tl.load(where + (r - p * count), mask=row_m, other=NOWHERE)
+        start = p * outer + offset
+    else:
+        offset = tl.load(where + r, mask=row_m, other=NOWHERE)
+        start = offset
+    return r, c0 + column, start, row_m & (offset != NOWHERE), row_m, column_m
+
+
+@triton.jit
 def gather(
     source,
     where,
@@ -51,28 +74,11 @@ def gather(
 
     An element is WORDS words, two for a complex one.
     """
-    across = tl.cdiv(length, COLUMNS)
-    g = tl.program_id(0).to(tl.int64)
-    r0 = (g // across) * ROWS
-    c0 = (g % across) * COLUMNS
-    row = tl.arange(0, ROWS)
-    column = tl.arange(0, COLUMNS)
-    row_m = row < tl.minimum(rows - r0, ROWS).to(tl.int32)
-    column_m = column < tl.minimum(length - c0, COLUMNS).to(tl.int32)
-    r = r0 + row
-    if MANY:
-        p = r // count
-        offset = tl.load(where + (r - p * count), mask=row_m, other=NOWHERE)
-        start = p * outer + offset
-    else:
-        offset = tl.load(where + r, mask=row_m, other=NOWHERE)
-        start = offset
-    inside = row_m & (offset != NOWHERE)
-    q = c0 + column
+    r, q, start, found, row_m, column_m = tile(where, rows, count, length, outer, MANY, ROWS, COLUMNS)
     origin = (start[:, None] + q[None, :] * inner) * WORDS
     goal = (r[:, None] * length + q[None, :]) * WORDS
     for w in tl.static_range(WORDS):
-        value = tl.load(source + origin + w, mask=inside[:, None] & column_m[None, :], other=0)
+        value = tl.load(source + origin + w, mask=found[:, None] & column_m[None, :], other=0)
         tl.store(out + goal + w, value, mask=row_m[:, None] & column_m[None, :])
 
 
@@ -93,24 +99,8 @@ def scatter(
     COLUMNS: tl.constexpr,
 ):
     """target[p * outer + where[b] + q * inner] = value[(p, b, q) * step], where step 0 repeats one value."""
-    across = tl.cdiv(length, COLUMNS)
-    g = tl.program_id(0).to(tl.int64)
-    r0 = (g // across) * ROWS
-    c0 = (g % across) * COLUMNS
-    row = tl.arange(0, ROWS)
-    column = tl.arange(0, COLUMNS)
-    row_m = row < tl.minimum(rows - r0, ROWS).to(tl.int32)
-    column_m = column < tl.minimum(length - c0, COLUMNS).to(tl.int32)
-    r = r0 + row
-    if MANY:
-        p = r // count
-        offset = tl.load(where + (r - p * count), mask=row_m, other=NOWHERE)
-        start = p * outer + offset
-    else:
-        offset = tl.load(where + r, mask=row_m, other=NOWHERE)
-        start = offset
-    m = (row_m & (offset != NOWHERE))[:, None] & column_m[None, :]
-    q = c0 + column
+    r, q, start, found, _, column_m = tile(where, rows, count, length, outer, MANY, ROWS, COLUMNS)
+    m = found[:, None] & column_m[None, :]
     origin = (r[:, None] * length + q[None, :]) * (step * WORDS)
     goal = (start[:, None] + q[None, :] * inner) * WORDS
     for w in tl.static_range(WORDS):
