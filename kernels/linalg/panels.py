@@ -41,7 +41,7 @@ def substitute(t: View, b: View, *, upper: bool, unit: bool = False, conjugate: 
 def lu_panel(a: View, pivots: View, first: int, status: int) -> None:
     """L and U of panels with at most BLOCK columns, whose top row is number `first` of the matrix."""
     stack, rows, n = a.shape
-    constants = (("COMPLEX", is_complex(a)), ("ROWS", _rows(a)), ("B", BLOCK))
+    constants = (("COMPLEX", is_complex(a)), *_heights(a), ("B", BLOCK))
     kernel = kernel_of(MODULE, "lu_panel", _LU, constants, a.dtype, a.storage.device, num_warps=8)
     args = (a.address, pivots.address, status, rows, n, first, *a.strides, pivots.strides[0])
     kernel.spread(args, stack, 1, 1)
@@ -60,14 +60,16 @@ def swap_rows(a: View, pivots: View, first: int, stop: int, skip: range = range(
 def qr_panel(a: View) -> None:
     """R of panels with at most BLOCK columns and, below it, the vectors of the reflections."""
     stack, rows, n = a.shape
-    constants = (("COMPLEX", is_complex(a)), ("ROWS", _rows(a)), ("B", BLOCK))
+    constants = (("COMPLEX", is_complex(a)), *_heights(a), ("B", BLOCK))
     kernel = kernel_of(MODULE, "qr_panel", _QR, constants, a.dtype, a.storage.device, num_warps=8)
     kernel.spread((a.address, rows, n, *a.strides), stack, 1, 1)
 
 
-def _rows(a: View) -> int:
-    """Rows of a panel that a program takes at a time."""
-    return 32 if a.shape[1] <= 32 else 256
+def _heights(a: View) -> tuple[tuple[str, int], ...]:
+    """Rows of a panel, and of one column, that a program takes at a time: as many as registers hold."""
+    short = a.shape[1] <= BLOCK
+    rows, tall = (BLOCK, BLOCK) if short else (1024 // a.dtype.itemsize, 1024)
+    return ("ROWS", rows), ("TALL", tall)
 
 
 def _warps(a: View) -> int:

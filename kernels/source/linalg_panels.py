@@ -120,24 +120,27 @@ def lu_panel(
     pivots_stack,
     COMPLEX: tl.constexpr,
     ROWS: tl.constexpr,
+    TALL: tl.constexpr,
     B: tl.constexpr,
 ):
     """Replace a panel of n <= B columns by its factors L (unit lower) and U, with partial pivoting.
 
     pivots[j] becomes first + the row that was exchanged with row j. A pivot of zero sets the status word.
+    Of a column TALL rows are read at a time, of the panel ROWS.
     """
     words = 2 if COMPLEX else 1
     s = tl.program_id(0).to(tl.int64)
     a += s * stack * words
     pivots += s * pivots_stack
     i = tl.arange(0, ROWS)
+    t = tl.arange(0, TALL)
     k = tl.arange(0, B)
     inside = k < n
     for j in range(tl.minimum(n, rows)):
         place = j + 0 * rows
         best = tl.zeros((), a.dtype.element_ty) - 1.0
-        for start in range(j, rows, ROWS):
-            at = start + i
+        for start in range(j, rows, TALL):
+            at = start + t
             re, im = load(a, at * row + j * column, at < rows, COMPLEX)
             size = tl.where((re != re) | (im != im), float("inf"), greatest_part(re, im, COMPLEX))  # so that NaN stays
             size = tl.where(at < rows, size, -1.0)
@@ -210,7 +213,18 @@ def swap_rows(
 
 
 @triton.jit
-def qr_panel(a, rows, n, stack, row, column, COMPLEX: tl.constexpr, ROWS: tl.constexpr, B: tl.constexpr):
+def qr_panel(
+    a,
+    rows,
+    n,
+    stack,
+    row,
+    column,
+    COMPLEX: tl.constexpr,
+    ROWS: tl.constexpr,
+    TALL: tl.constexpr,
+    B: tl.constexpr,
+):
     """Replace a panel of n <= B columns by R and, below the diagonal, the vectors v of its reflections.
 
     Reflection j is 1 - 2 v vᴴ / (vᴴ v), where v is 0 above row j and 1 in it: Hermitian and unitary, whatever v is, so
@@ -219,18 +233,19 @@ def qr_panel(a, rows, n, stack, row, column, COMPLEX: tl.constexpr, ROWS: tl.con
     words = 2 if COMPLEX else 1
     a += tl.program_id(0).to(tl.int64) * stack * words
     i = tl.arange(0, ROWS)
+    t = tl.arange(0, TALL)
     k = tl.arange(0, B)
     inside = k < n
     for j in range(tl.minimum(n, rows)):
         most = tl.zeros((), a.dtype.element_ty)
-        for start in range(j, rows, ROWS):
-            at = start + i
+        for start in range(j, rows, TALL):
+            at = start + t
             re, im = load(a, at * row + j * column, at < rows, COMPLEX)
             most = tl.maximum(most, tl.max(greatest_part(re, im, COMPLEX), 0))
         scale = tl.where(most > 0, most, 1.0)
         squares = tl.zeros((), a.dtype.element_ty)
-        for start in range(j, rows, ROWS):
-            at = start + i
+        for start in range(j, rows, TALL):
+            at = start + t
             re, im = load(a, at * row + j * column, at < rows, COMPLEX)
             squares += tl.sum(square(div(re, scale), div(im, scale), COMPLEX), 0)
         norm = sqrt(squares)
