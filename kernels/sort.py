@@ -12,7 +12,6 @@ from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import Launcher, get_launcher
 from nbx_array.kernels import scan, signature
 from nbx_array.kernels.host import on_host
-from nbx_array.kernels.rules import rule
 from nbx_array.kernels.types import type_row
 from nbx_array.memory import View, allocate
 from nbx_array.memory.transfer import as_numpy
@@ -32,14 +31,15 @@ class Rule(NamedTuple):
     short: int  # the longest row that is sorted by counting for each element those before it
     compared: int  # pairs of elements that a program compares at once
     block: int  # elements of a block of a radix sort; a count of them fits 16 bits
+    num_warps: int  # eight elements of such a block a thread: each takes four counters of 64 bits
 
 
-_GPU = Rule(1024, 8192, 2048)
-_RULES = {"cpu": Rule(256, 8192, 4096), "cuda": _GPU, "hip": _GPU, "metal": _GPU}
+_GPU = Rule(1024, 4096, 2048, 8)
+_RULES = {"cpu": Rule(256, 8192, 4096, 1), "cuda": _GPU, "hip": _GPU, "metal": _GPU}
 
 
 def _launcher(name: str, signature: dict[str, str], constants: dict[str, Any], device: Device) -> Launcher:
-    options = (("num_warps", rule(device).num_warps),)
+    options = (("num_warps", _RULES[device.backend].num_warps),)
     return get_launcher(
         Source.of(MODULE, name),
         tuple(signature.items()),
@@ -143,12 +143,12 @@ def search(x: View, needles: View, out: View, *, right: bool) -> None:
     if `right` do not go after it: int64, into contiguous `out`."""
     device = x.storage.device
     (n,), count = x.shape, needles.size
-    limits = rule(device)
+    block = _RULES[device.backend].block // 4  # a search waits for memory at every step: many short programs
     pointer = _pointer(x.dtype)
     signature = {"x": pointer, "needles": pointer, "out": "*i64"} | dict.fromkeys(("n", "count", "rounds"), "i64")
-    constants = {"RIGHT": right, **_order(x.dtype), "BLOCK": limits.block}
+    constants = {"RIGHT": right, **_order(x.dtype), "BLOCK": block}
     args = (x.address, needles.address, out.address, n, count, n.bit_length())
-    _launcher("search", signature, constants, device).spread(args, -(-count // limits.block), 1, 1)
+    _launcher("search", signature, constants, device).spread(args, -(-count // block), 1, 1)
 
 
 # ------------------------------------------------------------------------------------------------- NumPy's routines

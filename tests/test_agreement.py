@@ -81,3 +81,35 @@ def test_strides_beyond_2_to_the_30(xp, roomy):
     x[2**31 + 2] = 4
     assert xp.asnumpy(x[:: 2**30 + 1]).tolist() == [0, 3, 4]
     assert int(xp.sum(x[:: 2**30 + 1] + 1)) == 10
+
+
+def sort_and_scan(xp, device, n):
+    """Sort and add up n small numbers of which two are not zero, as a vector and as two rows."""
+    x = xp.zeros(n, dtype=xp.uint8, device=device)
+    x[5], x[n - 3] = 7, 1
+    assert xp.sort(x)[-3:].tolist() == [0, 1, 7]
+    assert xp.sort(x, descending=True)[:3].tolist() == [7, 1, 0]
+    sums = xp.cumulative_sum(x)
+    assert sums.dtype == xp.uint64
+    assert [int(sums[k]) for k in (4, 5, n - 4, n - 3, n - 1)] == [0, 7, 7, 8, 8]
+    del sums
+    rows = xp.reshape(x, (2, n // 2))
+    sums = xp.cumulative_sum(rows, axis=1, dtype=xp.uint8)
+    assert sums[:, -1].tolist() == [7, 1] and sums[:, n // 2 - 4].tolist() == [7, 0]
+    sums = xp.cumulative_sum(rows, axis=0, dtype=xp.uint8)
+    assert sums[:, 5].tolist() == [7, 7] and sums[:, n // 2 - 3].tolist() == [0, 1]
+    sums = xp.cumulative_sum(rows.T, axis=0, dtype=xp.uint8)
+    assert sums[-1, :].tolist() == [7, 1]
+
+
+def test_sorts_and_scans(xp, device):
+    sort_and_scan(xp, device, 100_008)
+
+
+def test_sorts_and_scans_of_more_than_2_to_the_32_elements(xp, roomy):
+    if xp.memory_info(roomy).total < 80 << 30:
+        pytest.skip("needs a GPU with 80 GiB of memory")
+    sort_and_scan(xp, roomy, 2**32 + 8)
+    xp.empty_cache(roomy)
+    order = xp.argsort(xp.zeros(HUGE, dtype=xp.bool, device=roomy))
+    assert [int(order[k]) for k in (0, 2**31 - 1, HUGE - 1)] == [0, 2**31 - 1, HUGE - 1]
