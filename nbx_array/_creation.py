@@ -32,6 +32,8 @@ def _device(device: Any, otherwise: Device | None = None) -> Device:
 def _shape(shape: Any, dtype: np.dtype, name: str) -> tuple[int, ...]:
     try:
         dims = tuple(map(operator.index, shape)) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+        if any(isinstance(dim, bool) for dim in (shape if isinstance(shape, (tuple, list)) else (shape,))):
+            raise TypeError
     except TypeError:
         raise TypeError(f"{name}: a shape is an integer or a tuple of integers, not {shape!r}") from None
     try:
@@ -94,7 +96,10 @@ def _of_host(obj: Any, dtype: np.dtype | None, device: Device, copy: bool | None
         return from_dlpack(obj, copy=False)
     if isinstance(obj, (list, tuple)):
         obj = _fetched(obj)
-    host = np.asarray(obj)
+    try:
+        host = np.asarray(obj)
+    except ValueError as error:  # ragged sequences
+        raise ValueError(f"asarray: {error}") from None
     if host.dtype == object:
         if not _only_numbers(obj):
             raise TypeError(f"asarray: {type(obj).__name__} holds objects that no array takes")
@@ -110,9 +115,14 @@ def _of_host(obj: Any, dtype: np.dtype | None, device: Device, copy: bool | None
 
 
 def _converted(obj: Any, host: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Data in a dtype; Python ints must fit it, as in NumPy."""
+    """Data in a dtype; Python numbers must fit an integer one, as in NumPy."""
     if isinstance(obj, (np.ndarray, np.generic)):
         return host.astype(dtype)
+    if dtype.kind in "iu" and host.dtype.kind == "f":
+        try:
+            return np.asarray(obj, dtype)
+        except (OverflowError, ValueError) as error:
+            raise type(error)(f"asarray: {error}, given for {dtype}") from None
     if dtype.kind in "iu" and host.dtype.kind in "iu" and host.size:
         limits = np.iinfo(dtype)
         low, high = int(host.min()), int(host.max())
@@ -312,7 +322,10 @@ def linspace(
     Array([0.  , 0.25, 0.5 , 0.75, 1.  ], device='cpu')
     """
     where = _device(device)
-    count = operator.index(num)
+    try:
+        count = operator.index(num)
+    except TypeError:
+        raise TypeError(f"linspace: num is an integer, not {num!r}") from None
     if count < 0:
         raise ValueError(f"linspace: num must not be negative, got {num}")
     is_complex = isinstance(start, complex) or isinstance(stop, complex)

@@ -29,6 +29,8 @@ def _axes(axis: Any, ndim: int, name: str) -> tuple[int, ...]:
         return geometry.normalize_axes(axis, ndim)
     except AxisError as error:
         raise AxisError(f"{name}: {error}") from None
+    except TypeError:
+        raise TypeError(f"{name}: an axis is an integer, not {axis!r}") from None
 
 
 def _integers(value: Any, name: str, what: str) -> tuple[int, ...]:
@@ -51,7 +53,10 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     Array([[1, 2],
            [1, 2]], device='cpu')
     """
-    dims = (operator.index(shape),) if not isinstance(shape, (tuple, list)) else tuple(map(operator.index, shape))
+    try:
+        dims = (operator.index(shape),) if not isinstance(shape, (tuple, list)) else tuple(map(operator.index, shape))
+    except TypeError:
+        raise TypeError(f"broadcast_to: a shape is an integer or a tuple of integers, not {shape!r}") from None
     try:
         geometry.check_shape(dims, x.itemsize if isinstance(x, Array) else 1)
         return _broadcast(_array(x, "broadcast_to"), dims)
@@ -259,6 +264,8 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
         dims = geometry.infer_shape(math.prod(x.shape), shape if isinstance(shape, (tuple, list)) else (shape,))
     except ValueError as error:
         raise ValueError(f"reshape: {error}") from None
+    except TypeError:
+        raise TypeError(f"reshape: a shape is an integer or a tuple of integers, not {shape!r}") from None
     view = x.view()
     strides = geometry.reshape_strides(view.shape, view.strides, dims)
     if strides is None and copy is False:
@@ -339,6 +346,8 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ..
         raise ValueError(f"roll: {len(shifts)} shifts and {len(axes)} axes")
     distances = [0] * _array(x, "roll").ndim
     count = max(len(shifts), len(axes))
+    if not all(hasattr(s, "__index__") for s in shifts):
+        raise TypeError(f"roll: a shift is an integer, not {shift!r}")
     for s, a in zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True):
         distances[_axes(a, x.ndim, "roll")[0]] += operator.index(s)
     out = _new(x.shape, x.dtype, x.device)

@@ -202,3 +202,42 @@ def test_bad_dtypes(dtype, xp):
     }.items():
         with pytest.raises(TypeError, match=f"{name}:"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("error", "name", "arguments"),
+    [
+        (TypeError, "zeros", (True,)),
+        (TypeError, "zeros", ((True, 2),)),
+        (TypeError, "linspace", (0, 1, 2.5)),
+        (TypeError, "reshape", (..., (2.0, 3))),
+        (TypeError, "broadcast_to", (..., (2.0, 3))),
+        (TypeError, "broadcast_to", (..., None)),
+        (TypeError, "roll", (..., 1.5)),
+        (ValueError, "asarray", ([[1], [1, 2]],)),
+    ],
+)
+def test_errors_name_the_function(error, name, arguments, xp):
+    x = xp.ones((2, 3))
+    with pytest.raises(error, match=f"^{name}: "):
+        getattr(xp, name)(*(x if value is ... else value for value in arguments))
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "flip", "expand_dims", "squeeze", "unstack", "argmax"])
+@pytest.mark.parametrize("axis", [1.0, "a"])
+def test_axes_are_integers(axis, name, xp):
+    with pytest.raises(TypeError):
+        getattr(xp, name)(xp.ones((1, 1)), axis=axis)
+
+
+@pytest.mark.parametrize(
+    ("value", "error"), [(np.inf, OverflowError), (np.nan, ValueError), (1e300, OverflowError), (-1e300, OverflowError)]
+)
+@pytest.mark.parametrize("dtype", [np.int8, np.int64])
+def test_python_floats_must_fit_integers(value, error, dtype, xp):
+    for data in (value, [1.0, value]):
+        with pytest.raises(error):
+            np.asarray(data, dtype)
+        with pytest.raises(error, match=r"^asarray: "):
+            xp.asarray(data, dtype=dtype)
+    assert xp.asarray([1.7, -1.7], dtype=dtype).tolist() == [1, -1]
