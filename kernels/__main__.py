@@ -34,7 +34,11 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.output:
         os.environ["NBX_CACHE_DIR"] = options.output
-    tasks = list(dict.fromkeys(_listed(options.list, options.targets) if options.list else _registered(options)))
+    try:
+        tasks = list(dict.fromkeys(_listed(options.list, options.targets) if options.list else _registered(options)))
+    except OSError as error:
+        print(f"cannot read the list: {error}", file=sys.stderr)
+        return 2
     if not tasks:
         print("there is nothing to compile")
         return 1
@@ -63,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         dest="targets",
         action="append",
         required=True,
-        type=parse_target,
+        type=_target,
         help="sm_80, sm_90, ..., gfx942, gfx1100, ..., cpu; may be given several times",
     )
     source = command.add_mutually_exclusive_group()
@@ -73,6 +77,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: %(default)s)")
     command.add_argument("--verbose", action="store_true", help="name every kernel")
     return parser
+
+
+def _target(text: str) -> Target:
+    try:
+        return parse_target(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _registered(options: argparse.Namespace) -> Iterator[Task]:

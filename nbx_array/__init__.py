@@ -1,5 +1,15 @@
 """The Python array API standard, every function a Triton kernel over our own device memory."""
 
+try:
+    import nbx_array.backend as _  # the other floors, which only an installation has under this name
+except ModuleNotFoundError as error:
+    if error.name != "nbx_array.backend":
+        raise
+    raise ImportError(
+        f"{__path__[0]} is the source of nbx_array, not an installation: start Python outside the clone, "
+        "or install with pip install -e ."
+    ) from None
+
 from math import e, inf, nan, pi
 
 from nbx_array._array import Array, asnumpy
@@ -153,6 +163,7 @@ from nbx_array._taking import take, take_along_axis
 from nbx_array._utility import all, any, diff
 from nbx_array.memory import OutOfMemoryError
 
+__version__ = "0.1.0.dev0"
 __array_api_version__ = "2025.12"
 newaxis = None
 
@@ -167,4 +178,6 @@ def __getattr__(name: str) -> object:
         from nbx_array._data_types import bfloat16
 
         return bfloat16()
-    raise AttributeError(f"module 'nbx_array' has no attribute {name!r}")
+    from nbx_array._numpy_functions import hint
+
+    raise AttributeError(f"module 'nbx_array' has no attribute {name!r}{hint(name)}")

@@ -6,6 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from nbx_array import __version__
+
 
 def demo() -> int:
     """Run k-means, logistic regression and SciPy statistics on the default device and under NumPy, and compare."""
@@ -32,6 +34,7 @@ COMMANDS = {"demo": demo, "doctor": doctor}
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; its exit status."""
     parser = argparse.ArgumentParser(prog="nbx-array", description="The Python array API standard on any GPU.")
+    parser.add_argument("--version", action="version", version=f"nbx-array {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, function in COMMANDS.items():
         commands.add_parser(name, help=function.__doc__, description=function.__doc__)

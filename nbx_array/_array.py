@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from math import inf, prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -544,6 +544,16 @@ class Array(Expression):
     def __bytes__(self) -> bytes:
         """The elements' bytes in C order."""
         return asnumpy(self).tobytes()
+
+    if not TYPE_CHECKING:  # a type checker would let every name pass
+
+        def __getattr__(self, name: str) -> Any:
+            """NumPy's methods are functions here, which the error names."""
+            from nbx_array._numpy_functions import hint
+
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # a property that raised: once more, for its own error
+            raise AttributeError(f"'Array' object has no attribute {name!r}{hint(name)}", name=name, obj=self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (asnumpy(self), str(self.device))

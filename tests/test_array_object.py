@@ -256,6 +256,28 @@ def test_numpy_functions_that_are_not_ours(act, xp):
         act(xp.ones(3), xp.ones(3)) if act is np.divmod else act(xp.ones(3))
 
 
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "all", "any"])
+def test_reductions_of_numpy_name_ours(name, xp):
+    with pytest.raises(TypeError, match=rf"reduce.*nbx_array.{name}$"):
+        getattr(np, name)(xp.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [("sum", "sum"), ("reshape", "reshape"), ("cumsum", "cumulative_sum"), ("transpose", "permute_dims")],
+)
+def test_methods_of_numpy_are_named(name, ours, xp):
+    with pytest.raises(AttributeError, match=rf"'Array'.*'{name}'; there is the function nbx_array.{ours}$") as caught:
+        getattr(xp.ones(3), name)
+    assert caught.value.name == name
+
+
+@pytest.mark.parametrize("name", ["no_such_name", "pi", "float32", "fft", "hint", "_array", "__array_function__"])
+def test_other_attributes_are_not(name, xp):
+    with pytest.raises(AttributeError, match=rf"'Array' object has no attribute '{name}'$"):
+        getattr(xp.ones(3), name)
+
+
 # ------------------------------------------------------------------------------------------------------------ exchange
 
 

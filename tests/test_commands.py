@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,21 @@ def test_doctor_fails_when_a_check_does(monkeypatch, capsys):
     assert _doctor.main() == 1
     printed = capsys.readouterr().out
     assert "1 of 2 passed" in printed and "row 3 holds 7" in printed
+
+
+def test_version_is_that_of_the_package():
+    import nbx_array
+
+    assert run("--version").stdout == f"nbx-array {nbx_array.__version__}\n"
+
+
+def test_python_at_the_root_of_the_sources_says_what_is_wrong(tmp_path):
+    """The folder of the sources has no floor below; what Python says of it must help."""
+    shutil.copytree(ROOT / "nbx_array", tmp_path / "nbx_array")
+    command = [sys.executable, "-S", "-c", "import nbx_array"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "ImportError" in done.stderr and "pip install -e ." in done.stderr
 
 
 def test_unknown_command_is_refused():

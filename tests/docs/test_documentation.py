@@ -81,3 +81,11 @@ def test_links_and_paths(page):
     missing = {link for link in links if not (ROOT / page).parent.joinpath(link).exists()}
     missing |= {path for path in paths if not (ROOT / path).exists()}
     assert not missing
+
+
+def test_environment_variables():
+    """The README has one row for each variable that the sources read."""
+    rows = re.findall(r"^\| `(NBX_\w+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    sources = [path for floor in ("nbx_array", "kernels", "memory", "backend") for path in (ROOT / floor).rglob("*.py")]
+    read = {name for path in sources for name in re.findall(r"[\"'](NBX_[A-Z_]+)[\"']", path.read_text())}
+    assert sorted(rows) == sorted(read)

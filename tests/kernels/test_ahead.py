@@ -81,7 +81,12 @@ def test_wrong_targets(text):
     with pytest.raises(ValueError, match="unknown target"):
         parse_target(text)
     done = compile_ahead("--target", text)
-    assert done.returncode == 2 and "--target" in done.stderr
+    assert done.returncode == 2 and "--target" in done.stderr and "unknown target" in done.stderr
+
+
+def test_a_list_that_is_not_there(tmp_path):
+    done = compile_ahead("--target", "cpu", "--list", tmp_path / "absent")
+    assert done.returncode == 2 and "absent" in done.stderr and "Traceback" not in done.stderr
 
 
 GOOD = {
