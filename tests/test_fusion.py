@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import operator
 import os
 import time
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from table import DTYPES, ROWS, assert_same_bits, kind, takes
 
 from nbx_array import _journal
@@ -347,6 +350,82 @@ def test_in_place_on_itself(xp):
     x *= x
     x -= x[::-1]
     assert x.tolist() == [-32, 0, 32]
+
+
+STEPS = st.sampled_from(
+    [
+        *("add", "add", "multiply", "scalar", "slice", "reverse", "iadd", "imul", "iscalar", "set", "set scalar"),
+        *("set mask", "set array", "gather", "copy", "drop", "realize", "where", "element"),
+    ]
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(st.tuples(STEPS, *[st.integers(0, 10**6)] * 3), min_size=3, max_size=25))
+def test_programs(xp, steps):
+    """Random programs over arrays and views of each other give what NumPy gives."""
+    ours, theirs = [xp.asarray(np.arange(1, 9)), xp.asarray(np.arange(8) - 4)], [np.arange(1, 9), np.arange(8) - 4]
+
+    def keep(x, a):
+        ours.append(x)
+        theirs.append(a)
+
+    for step, i, j, k in steps:
+        i %= len(ours)
+        x, a = ours[i], theirs[i]
+        partners = [n for n, other in enumerate(theirs) if other.shape == a.shape]
+        j = partners[j % len(partners)]
+        y, b = ours[j], theirs[j]
+        n, number = len(a), k % 7 - 3
+        match step:
+            case "add" | "multiply":
+                function = operator.add if step == "add" else operator.mul
+                keep(function(x, y), function(a, b))
+            case "scalar":
+                keep(number - x, number - a)
+            case "slice":
+                key = slice(k % 3, n - k % 2, 1 + k % 2)
+                keep(x[key], a[key])
+            case "reverse":
+                keep(x[::-1], a[::-1])
+            case "iadd":
+                x += y
+                a += b
+            case "imul":
+                x *= y
+                a *= b
+            case "iscalar":
+                x -= number
+                a -= number
+            case "set":
+                x[...] = y
+                a[...] = b
+            case "set scalar":
+                x[k % 3 :] = number
+                a[k % 3 :] = number
+            case "set mask":
+                x[y > number] = k
+                a[b > number] = k
+            case "set array":
+                order = np.random.default_rng(k).permutation(n)
+                x[xp.asarray(order)] = y * 2
+                a[order] = b * 2
+            case "gather":
+                order = np.random.default_rng(k).integers(0, n, n) if n else np.zeros(0, int)
+                keep(x[xp.asarray(order)], a[order])
+            case "copy":
+                keep(xp.asarray(x, copy=True), a.copy())
+            case "drop" if len(ours) > 2:
+                del ours[i], theirs[i]
+            case "realize":
+                xp.realize(x)
+            case "where":
+                keep(xp.where(x > y, x, number), np.where(a > b, a, number))
+            case "element" if n:
+                x[k % n], x[0] = x[0], x[k % n]
+                a[k % n], a[0] = a[0], a[k % n]
+    for x, a in zip(ours, theirs, strict=True):
+        assert_same_bits(xp.asnumpy(x), a)
 
 
 @pytest.mark.parametrize("start", ["from_dlpack", "asarray"])
