@@ -72,9 +72,9 @@ def _gather(index: _Index) -> Any:
         return from_view(core.Array, out)
     places = _places(view, index, offsets)
     if places is None:  # the other axes do not lie in order: read from a packed copy
-        packed = realize(core.copy(from_view(core.Array, view))).view()
-        index = index._replace(view=packed)
-        places = _places(packed, index, _offsets(index))
+        index = _arranged(index)
+        index = index._replace(view=realize(core.copy(from_view(core.Array, index.view))).view())
+        places = _places(index.view, index, _offsets(index))
         assert places is not None
     kernels.gather(places, out)
     return from_view(core.Array, out)
@@ -105,6 +105,7 @@ def set(x: Any, key: Any, value: Any) -> None:
         kernels.scatter(places, source, repeat=repeat)
         return
     # the other axes do not lie in order: change a packed copy, then write all of it
+    index = _arranged(index)
     target = from_view(core.Array, index.view)
     packed = realize(core.copy(target))
     index = index._replace(view=packed.view())
@@ -112,6 +113,20 @@ def set(x: Any, key: Any, value: Any) -> None:
     assert places is not None
     kernels.scatter(places, source, repeat=repeat)
     write(target, packed)
+
+
+def _arranged(index: _Index) -> _Index:
+    """The same index of a view whose axes lie as in the result: a copy of that has the other axes in order."""
+    taken = sorted({i for part in index.parts for i in part.axes})
+    order = [*index.before, *taken, *index.after]
+    place = {axis: k for k, axis in enumerate(order)}
+    view = index.view
+    return index._replace(
+        view=view._replace(shape=tuple(view.shape[i] for i in order), strides=tuple(view.strides[i] for i in order)),
+        parts=[part._replace(axes=tuple(place[i] for i in part.axes)) for part in index.parts],
+        before=[place[i] for i in index.before],
+        after=[place[i] for i in index.after],
+    )
 
 
 def nonzero(x: Any) -> tuple[Any, ...]:

@@ -158,6 +158,28 @@ def test_every_dtype(name, xp, rng):
     check_write(xp, x, a, mask, 1)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_arrays_apart(layout, xp):
+    """Arrays and ints with a slice between them put their dimensions first, and others may lie on both sides."""
+    a = numbered((2, 3, 4, 5))
+    x = laid_out(xp, a, layout)
+    i, j = np.array([[1, 0], [0, 1]]), np.array([0, 2])
+    mask = np.array([True, False, True])
+    a = xp.asnumpy(x).copy()
+    for key in [
+        (slice(None), j, slice(None), 0),
+        (slice(None), np.array(0), slice(None), 0),
+        (i, slice(None), j),
+        (0, slice(None), slice(None, None, -1), j),
+        (slice(None), mask, slice(None), j),
+        (..., j, slice(None), 3),
+        (i, slice(None), None, j),
+        (slice(None, None, -1), slice(1, None), j, slice(None, None, 2)),
+    ]:
+        check_read(xp, x, a, key)
+        check_write(xp, x, a, key, -numbered(a[key].shape))
+
+
 def test_zero_dimensions(xp):
     x = xp.asarray(5.0)
     copy, view = x[()], x[...]
