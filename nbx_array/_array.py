@@ -101,14 +101,14 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
     """An operator off the fast path: strided or broadcast operands, ints that stand for floats, all that is new."""
     if type(right) is int and type(left) is Array and left.sig.dtype.kind == "f" and abs(right) < 2**53:
         right = float(right)
-        sig, args, keep = left.sig, left.args, left.keep
-        sig = sig.binary[name].get(float) if name in sig.binary else None
+        args, keep = left.args, left.keep
+        sig = left.sig.binary.get(name, {}).get(float)
         if sig is not None:
             return _deferred(sig, left.shape, (*args, right), keep)
     elif type(left) is int and type(right) is Array and right.sig.dtype.kind == "f" and abs(left) < 2**53:
         left = float(left)
-        sig, args, keep = right.sig, right.args, right.keep
-        sig = sig.reflected[name].get(float) if name in sig.reflected else None
+        args, keep = right.args, right.keep
+        sig = right.sig.reflected.get(name, {}).get(float)
         if sig is not None:
             return _deferred(sig, right.shape, (left, *args), keep)
     x = snapshot(left) if type(left) is Array else left
