@@ -373,6 +373,8 @@ def floor(x: Array, /) -> Array:
 def floor_divide(x1: Operand, x2: Operand, /) -> Array:
     """Quotient rounded towards minus infinity; of integers by zero it is 0, as NumPy has it.
 
+    Infinities are divided as the standard has it, which is not Python's way: inf // 2 is inf, and 1 // -inf is -0.
+
     x1, x2: arrays of a real dtype, broadcast against each other; either may be a scalar.
     Result: array of the broadcast shape, of the common dtype.
     Standard: element-wise functions, `floor_divide`.

@@ -51,6 +51,13 @@ def _integer_exponents(x: np.ndarray) -> np.ndarray:
     return np.abs(x % 64).astype(x.dtype) if x.dtype.kind in "iu" else x
 
 
+def floor_divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """NumPy's floor division, but with infinities the floor of the quotient, as the standard has it."""
+    if kind(x.dtype) != "f":
+        return np.floor_divide(x, y)
+    return np.where(np.isinf(x) | np.isinf(y), np.trunc(np.divide(x, y)), np.floor_divide(x, y))
+
+
 def _no_complex_zeros(x: np.ndarray) -> np.ndarray:
     """The sign of what NumPy makes of z / (0 + 0j) is not C's."""
     return np.where(x == 0, 1, x).astype(x.dtype) if x.dtype.kind == "c" else x
@@ -67,7 +74,7 @@ ROWS = [
     Row("subtract", NUMERIC, 2),
     Row("multiply", ALL, 2),
     Row("divide", ALL, 2, "float", second=_no_complex_zeros),
-    Row("floor_divide", REAL, 2, "number"),
+    Row("floor_divide", REAL, 2, "number", numpy=floor_divide),
     Row("remainder", REAL, 2, "number"),
     Row("pow", ALL, 2, "number", steps=2, second=_integer_exponents),
     Row("negative", NUMERIC),

@@ -4,6 +4,7 @@ layouts in test_array_object.py, those about reductions in test_statistical.py."
 from __future__ import annotations
 
 import itertools
+import operator
 
 import numpy as np
 import pytest
@@ -27,6 +28,64 @@ def test_shifts_beyond_the_width(name, xp):
         for amount in (shift, xp.asarray([shift], dtype=dtype)):
             assert (xp.asarray(values) >> amount).tolist() == right
             assert (xp.asarray(values) << amount).tolist() == signed
+
+
+_INF, _NAN = float("inf"), float("nan")
+# What the standard says of floats where an operand is zero or infinite: x1, x2, floor_divide, remainder.
+DIVISIONS = [
+    *((x, y, _NAN, _NAN) for x in (_INF, -_INF) for y in (_INF, -_INF)),
+    *((x, y, _NAN, _NAN) for x in (0.0, -0.0) for y in (0.0, -0.0)),
+    *((x, _NAN, _NAN, _NAN) for x in (0.0, -0.0, 2.5, -2.5, _INF, -_INF, _NAN)),
+    *((_NAN, y, _NAN, _NAN) for y in (0.0, -0.0, 2.5, -2.5, _INF, -_INF)),
+    *((0.0, y, 0.0, 0.0) for y in (2.5, _INF)),
+    *((-0.0, y, -0.0, 0.0) for y in (2.5, _INF)),
+    *((0.0, y, -0.0, -0.0) for y in (-2.5, -_INF)),
+    *((-0.0, y, 0.0, -0.0) for y in (-2.5, -_INF)),
+    *((x, 0.0, _INF, _NAN) for x in (2.5, _INF)),
+    *((x, -0.0, -_INF, _NAN) for x in (2.5, _INF)),
+    *((x, 0.0, -_INF, _NAN) for x in (-2.5, -_INF)),
+    *((x, -0.0, _INF, _NAN) for x in (-2.5, -_INF)),
+    (_INF, 2.5, _INF, _NAN),
+    (_INF, -2.5, -_INF, _NAN),
+    (-_INF, 2.5, -_INF, _NAN),
+    (-_INF, -2.5, _INF, _NAN),
+    (2.5, _INF, 0.0, 2.5),
+    (2.5, -_INF, -0.0, -_INF),
+    (-2.5, _INF, -0.0, _INF),
+    (-2.5, -_INF, 0.0, -2.5),
+    (2.0**15, 2.0**-15, 2.0**30, 0.0),
+    (-3.0, 2.0, -2.0, 1.0),
+    (3.0, -2.0, -2.0, -1.0),
+]
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", *FLOATS])
+def test_division_with_zeros_and_infinities(name, xp):
+    """`floor_divide` and `remainder` as functions, operators, in place, with scalars, within an expression."""
+    dtype = DTYPES[name]
+    with np.errstate(over="ignore"):
+        x, y, quotient, rest = (np.array(column).astype(dtype) for column in zip(*DIVISIONS, strict=True))
+    for function, op, in_place, wanted in (
+        (xp.floor_divide, operator.floordiv, operator.ifloordiv, quotient),
+        (xp.remainder, operator.mod, operator.imod, rest),
+    ):
+        a, b = xp.asarray(x), xp.asarray(y)
+        results = [
+            function(a, b),
+            op(a, b),
+            in_place(xp.asarray(x), b),
+            op(a * 1.0, b + -0.0),
+            -(-op(a[::-1], b[::-1]))[::-1],
+        ]
+        for result in results:
+            assert_same_bits(xp.asnumpy(result), wanted)
+        for left, right, answer in zip(x, y, wanted, strict=True):
+            for result in (
+                op(xp.asarray(left), xp.asarray(right)),
+                op(xp.asarray(left), float(right)),
+                op(float(left), xp.asarray(right)),
+            ):
+                assert_same_bits(xp.asnumpy(result), np.asarray(answer))
 
 
 def test_integer_powers_are_exact(xp):

@@ -138,7 +138,7 @@ def integer_pow(x, y):
     return result
 
 
-# ---- floor division and remainder: Python's signs, never a trap
+# ---- floor division and remainder: the divisor's sign, never a trap
 
 
 @triton.jit
@@ -198,7 +198,11 @@ def fmod(x, y):
 
 @triton.jit
 def floor_divide(x, y):
-    """The floor of x / y. For floats as NumPy: the exact remainder comes off first, leaving nearly an integer."""
+    """The floor of x / y. Of finite floats as NumPy: the exact remainder comes off first, leaving nearly an integer.
+
+    Where an infinity or a divisor 0 takes part, the quotient itself, as the standard has it; Python has NaN for
+    inf // 2 and -1 for 1 // -inf.
+    """
     if x.dtype.is_floating():
         r = fmod(x, y)
         q = div(x - r, y)
@@ -206,7 +210,8 @@ def floor_divide(x, y):
         nearest = tl.floor(q)
         nearest = tl.where(q - nearest > 0.5, nearest + 1.0, nearest)
         plain = div(x, y)
-        return tl.where(y == 0, plain, tl.where(q == 0, copysign(q * 0.0, plain), nearest))
+        finite = (tl.abs(x) < INFINITY) & (tl.abs(y) < INFINITY) & (y != 0)
+        return tl.where(finite, tl.where(q == 0, copysign(q * 0.0, plain), nearest), plain)
     elif x.dtype.is_int_signed():
         q = quotient(x, y)
         return tl.where((x != q * y) & ((x < 0) != (y < 0)) & (y != 0), q - 1, q)
