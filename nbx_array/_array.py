@@ -309,13 +309,13 @@ class Array(Expression):
     @property
     def T(self) -> Array:
         """A view with the axes reversed."""
-        view = self.view()
+        view = self.memory()
         return from_view(Array, view._replace(shape=view.shape[::-1], strides=view.strides[::-1]))
 
     @property
     def mT(self) -> Array:
         """A view of a stack of matrices, each transposed; ValueError for fewer than two dimensions."""
-        view = self.view()
+        view = self.memory()
         if len(view.shape) < 2:
             raise ValueError(f"mT: expected at least 2 dimensions, got shape {view.shape}")
         order = (*range(len(view.shape) - 2), len(view.shape) - 1, len(view.shape) - 2)
@@ -342,7 +342,7 @@ class Array(Expression):
             return self
         if stream is not None:
             raise ValueError(f"to_device: stream {stream!r} is not taken; the copy follows the array's own stream")
-        view = packed(self).view()
+        view = packed(self).memory()
         storage = transfer.to_device(view, target)
         return from_view(Array, View(storage, view.dtype, view.shape, contiguous_strides(view.shape), 0))
 
@@ -358,10 +358,10 @@ class Array(Expression):
         deferred expressions. Standard: array object, `__dlpack__`."""
         from nbx_array import _dlpack
 
-        view = self.view()
+        view = self.memory()
         leaves = dl_device is not None and tuple(dl_device) != self.__dlpack_device__()
         if self.sig.general and (copy or leaves) and self.sig.device.backend != "cpu":
-            view = packed(self).view()
+            view = packed(self).memory()
         capsule = _dlpack.to_capsule(view, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
         if view.storage.shared:
             share(view.storage)
@@ -378,7 +378,7 @@ class Array(Expression):
         """The array for other CUDA libraries, version 3; AttributeError on another device. Shares the memory."""
         if self.sig.device.backend != "cuda":
             raise AttributeError(f"__cuda_array_interface__: the array lies on {self.sig.device}")
-        view = self.view()
+        view = self.memory()
         share(view.storage)
         itemsize = view.dtype.itemsize
         return {
@@ -535,7 +535,7 @@ class Array(Expression):
                 raise ValueError(f"__array__: an array on {self.device} cannot be seen by NumPy without a copy")
             if dtype is not None and np.dtype(dtype) != self.dtype:
                 raise ValueError(f"__array__: {self.dtype} cannot be seen as {np.dtype(dtype)} without a copy")
-            view = self.view()
+            view = self.memory()
             share(view.storage)
             return transfer.as_numpy(view)
         host = asnumpy(self)
@@ -598,7 +598,7 @@ def asnumpy(x: Array) -> np.ndarray:
         realize(x)
     if x.sig.device.backend != "cpu":
         x = packed(x)
-    return transfer.to_host(x.view())
+    return transfer.to_host(x.memory())
 
 
 def share(storage: Any) -> None:
@@ -688,7 +688,7 @@ def where(condition: Any, x1: Any, x2: Any) -> Array:
 
 def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
     """A view with zero strides along the new and stretched dimensions; ValueError where the shapes do not fit."""
-    view = x.view()
+    view = x.memory()
     return from_view(Array, view._replace(shape=shape, strides=broadcast_strides(view.shape, view.strides, shape)))
 
 
@@ -729,7 +729,7 @@ def _is_basic(key: Any) -> bool:
 
 def view_basic(x: Array, key: Any) -> Array:
     """The view that a basic index names, also where it names one element."""
-    view = x.view()
+    view = x.memory()
     shape, strides, offset = basic_index(view.shape, view.strides, view.offset, key)
     return from_view(Array, view._replace(shape=shape, strides=strides, offset=offset))
 
@@ -778,7 +778,7 @@ def part(name: str, x: Any) -> Array:
     """The real or imaginary part: a view of a complex array."""
     if not isinstance(x, Array) or x.sig.dtype.kind != "c":
         return x if isinstance(x, Array) and name == "real" else unary(name, x)
-    view = x.view()
+    view = x.memory()
     strides = tuple(2 * stride for stride in view.strides)
     return from_view(
         Array, View(view.storage, component(view.dtype), view.shape, strides, 2 * view.offset + (name == "imag"))

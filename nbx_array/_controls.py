@@ -134,7 +134,7 @@ class _Buffer:
     """An array as an argument of a user's kernel."""
 
     def __init__(self, x: Array) -> None:
-        view = x.view()
+        view = x.memory()
         for reader in _journal.take_readers(view.storage):  # the kernel may write
             _realize(reader)
         self.ptr = view.address

@@ -55,7 +55,7 @@ class Expression:
     geo: tuple[Strides, ...]  # strides in elements of each array operand over `shape`; set if sig.general
     sources: tuple[Expression, ...]  # the operands that are arrays, each once; set if sig.inside
 
-    def view(self) -> View:
+    def memory(self) -> View:
         """The memory of this array, which is realised first."""
         if self.sig.op != "leaf":
             realize(self)

@@ -41,7 +41,7 @@ class _Flag:
 
     def __init__(self, device: Device) -> None:
         self._word = realize(filled((1,), 0, INT64, device, "flag"))
-        self.view = self._word.view()
+        self.view = self._word.memory()
         self.address = self.view.address
 
     def read(self) -> int:
@@ -80,11 +80,11 @@ def cholesky(x: Array) -> Array:
         return _lapack.run("cholesky", np.linalg.cholesky, x)[0]
     a, flag, n = _packed(x), _Flag(x.device), x.shape[-1]
     for start, end in _blocks(n):
-        corner = a[:, start:end, start:end].view()
+        corner = a[:, start:end, start:end].memory()
         panels.cholesky_block(corner, flag.address)
         if end < n:
             below, rest = a[:, end:, start:end], a[:, end:, end:]
-            panels.substitute(corner, below.mT.view(), upper=False, conjugate=True)  # below Lᴴ = what stood there
+            panels.substitute(corner, below.mT.memory(), upper=False, conjugate=True)  # below Lᴴ = what stood there
             rest -= matmul(below, _adjoint(below))
             a[:, start:end, end:] = 0
     if flag.read():
@@ -100,11 +100,11 @@ def _lu(x: Array) -> tuple[Array, Array, _Flag]:
     a, flag, n = _packed(x), _Flag(x.device), x.shape[-1]
     pivots = _new((a.shape[0], n), INT64, x.device)
     for start, end in _blocks(n):
-        panels.lu_panel(a[:, start:, start:end].view(), pivots[:, start:].view(), start, flag.address)
-        panels.swap_rows(a.view(), pivots.view(), start, end, skip=range(start, end))
+        panels.lu_panel(a[:, start:, start:end].memory(), pivots[:, start:].memory(), start, flag.address)
+        panels.swap_rows(a.memory(), pivots.memory(), start, end, skip=range(start, end))
         if end < n:
             right, rest = a[:, start:end, end:], a[:, end:, end:]
-            panels.substitute(a[:, start:end, start:end].view(), right.view(), upper=False, unit=True)
+            panels.substitute(a[:, start:end, start:end].memory(), right.memory(), upper=False, unit=True)
             rest -= matmul(a[:, end:, start:end], right)
     return a, pivots, flag
 
@@ -114,7 +114,7 @@ def _substitute(t: Array, b: Array, *, upper: bool) -> None:
     blocks = _blocks(t.shape[-1])
     for start, end in reversed(blocks) if upper else blocks:
         known = b[:, start:end, :]
-        panels.substitute(t[:, start:end, start:end].view(), known.view(), upper=upper, unit=not upper)
+        panels.substitute(t[:, start:end, start:end].memory(), known.memory(), upper=upper, unit=not upper)
         others = slice(0, start) if upper else slice(end, None)
         rest = b[:, others, :]
         if rest.size:
@@ -126,7 +126,7 @@ def _solve(name: str, a: Array, b: Array) -> Array:
     lu, pivots, flag = _lu(a)
     if flag.read():
         raise LinAlgError(f"{name}: Singular matrix, given ({', '.join(map(str, a.shape))})")
-    panels.swap_rows(b.view(), pivots.view(), 0, a.shape[-1])
+    panels.swap_rows(b.memory(), pivots.memory(), 0, a.shape[-1])
     _substitute(lu, b, upper=False)
     _substitute(lu, b, upper=True)
     return b
@@ -180,7 +180,7 @@ def _identities(x: Array, rows: int, columns: int) -> Array:
 def _reflect(v: Array, t: Array, b: Array, *, adjoint: bool) -> None:
     """b becomes (1 - V T Vᴴ) b or, if `adjoint`, (1 - V Tᴴ Vᴴ) b, where t is the inverse of T."""
     y = realize(matmul(_adjoint(v), b))
-    panels.substitute((t.mT if adjoint else t).view(), y.view(), upper=not adjoint, conjugate=adjoint)
+    panels.substitute((t.mT if adjoint else t).memory(), y.memory(), upper=not adjoint, conjugate=adjoint)
     b -= matmul(v, y)
 
 
@@ -196,7 +196,7 @@ def qr(x: Array, *, complete: bool) -> tuple[Array, Array]:
     reflections = []
     for start, end in _blocks(least):
         panel = a[:, start:, start:end]
-        panels.qr_panel(panel.view())
+        panels.qr_panel(panel.memory())
         v = realize(tril(panel, k=-1) + eye(m - start, end - start, dtype=a.dtype, device=a.device))
         t = realize(matmul(_adjoint(v), v) * (1 - 0.5 * eye(end - start, dtype=a.dtype, device=a.device)))
         if end < n:
@@ -228,7 +228,7 @@ def _lengths(x: Array) -> Array:
 
 def _orthogonalise(name: str, x: Array, w: Array, v: Array | None) -> None:
     flag = _Flag(x.device)
-    if not jacobi.orthogonalise(w.view(), v.view() if v is not None else None, flag.view, flag.read, flag.clear):
+    if not jacobi.orthogonalise(w.memory(), v.memory() if v is not None else None, flag.view, flag.read, flag.clear):
         raise LinAlgError(f"{name}: Jacobi's iteration did not converge, given ({', '.join(map(str, x.shape))})")
 
 
@@ -236,7 +236,7 @@ def _sorted(keys: Array, x: Array, *, descending: bool) -> tuple[Array, Array]:
     """The keys in order, and the rows of x with them."""
     keys, x = realize(keys), realize(x)
     ordered, rows = _new(keys.shape, keys.dtype, x.device), _new(x.shape, x.dtype, x.device)
-    jacobi.sort_rows(keys.view(), ordered.view(), x.view(), rows.view(), descending=descending)
+    jacobi.sort_rows(keys.memory(), ordered.memory(), x.memory(), rows.memory(), descending=descending)
     return ordered, rows
 
 

@@ -51,14 +51,14 @@ def get(x: Any, key: Any) -> Any:
 
 def take(x: Any, indices: Any, axis: int, *, exact: bool = False) -> Any:
     """The elements of x at integer indices along an axis, which are in range if `exact`."""
-    view, after = x.view(), range(axis + 1, x.ndim)
+    view, after = x.memory(), range(axis + 1, x.ndim)
     return _gather(_Index(view, [_Part(indices, (axis,), exact)], indices.shape, list(range(axis)), list(after)))
 
 
 def take_along_axis(x: Any, indices: Any, axis: int, places: dict[int, Any]) -> Any:
     """The elements of x at integer indices along an axis, and at `places`, which are in range, along the others."""
     parts = [_Part(indices, (axis,), False), *(_Part(place, (d,), True) for d, place in places.items())]
-    return _gather(_Index(x.view(), parts, indices.shape, [], []))
+    return _gather(_Index(x.memory(), parts, indices.shape, [], []))
 
 
 def _gather(index: _Index) -> Any:
@@ -73,7 +73,7 @@ def _gather(index: _Index) -> Any:
     places = _places(view, index, offsets)
     if places is None:  # the other axes do not lie in order: read from a packed copy
         index = _arranged(index)
-        index = index._replace(view=realize(core.copy(from_view(core.Array, index.view))).view())
+        index = index._replace(view=realize(core.copy(from_view(core.Array, index.view))).memory())
         places = _places(index.view, index, _offsets(index))
         assert places is not None
     kernels.gather(places, out)
@@ -93,7 +93,7 @@ def set(x: Any, key: Any, value: Any) -> None:
         value.shape = ()
     if value.sig.op == "leaf" and (value.sig.general or value.keep[0] is x.keep[0]):
         value = core.copy(value)  # packed, and outside the memory that is written
-    source = realize(value).view()
+    source = realize(value).memory()
     offsets = _offsets(index)
     storage = x.keep[0]
     for reader in _journal.take_readers(storage):
@@ -108,7 +108,7 @@ def set(x: Any, key: Any, value: Any) -> None:
     index = _arranged(index)
     target = from_view(core.Array, index.view)
     packed = realize(core.copy(target))
-    index = index._replace(view=packed.view())
+    index = index._replace(view=packed.memory())
     places = _places(index.view, index, _offsets(index))
     assert places is not None
     kernels.scatter(places, source, repeat=repeat)
@@ -186,7 +186,7 @@ def _resolve(x: Any, key: Any) -> _Index:
         else:
             basic.append(item)
         axis += width
-    base = x.view()
+    base = x.memory()
     shape, strides, offset = basic_index(base.shape, base.strides, base.offset, tuple(basic))
     view = base._replace(shape=shape, strides=strides, offset=offset)
     indexed = [_part(array, first, view) for array, first in parts]
@@ -257,7 +257,7 @@ def _positions(x: Any) -> Any:
         mask = realize(core.copy(mask) if mask.sig.op == "leaf" else mask)
     if x.size == 0:
         return core.from_numpy(np.empty(0, np.int64), x.device)
-    return from_view(core.Array, kernels.positions(mask.view()))
+    return from_view(core.Array, kernels.positions(mask.memory()))
 
 
 def _coordinates(positions: Any, shape: Sequence[int]) -> tuple[Any, ...]:
@@ -278,7 +278,7 @@ def _offsets(index: _Index) -> View:
     if len(index.parts) == 1 and index.parts[0].exact and index.parts[0].axes:
         axes = index.parts[0].axes
         if is_contiguous([view.shape[i] for i in axes], [view.strides[i] for i in axes]):
-            return index.parts[0].array.view()  # a mask over packed elements: its positions are the offsets
+            return index.parts[0].array.memory()  # a mask over packed elements: its positions are the offsets
     storage = allocate(8 * math.prod(shape), view.storage.device)
     out = View(storage, INT64, shape, contiguous_strides(shape), 0)
     if not out.size:
@@ -306,8 +306,8 @@ def _packed(array: Any, shape: tuple[int, ...]) -> View:
     if array.shape != shape:
         array = core.broadcast_to(array, shape)
     if array.sig.op == "leaf" and not array.sig.general:
-        return array.view()
-    return realize(core.copy(array)).view()
+        return array.memory()
+    return realize(core.copy(array)).memory()
 
 
 def _linear(part: _Part, view: View) -> Any:

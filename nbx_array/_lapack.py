@@ -16,7 +16,7 @@ from nbx_array.memory.transfer import as_numpy
 def run(name: str, routine: Callable[..., Any], *operands: Array, **options: Any) -> tuple[Array, ...]:
     """The results of a function of numpy.linalg as arrays on the operands' device. LinAlgError names `name`."""
     device = operands[0].device
-    hosts = [as_numpy(x.view()) if device.backend == "cpu" else asnumpy(x) for x in operands]
+    hosts = [as_numpy(x.memory()) if device.backend == "cpu" else asnumpy(x) for x in operands]
     try:
         with np.errstate(all="ignore"):
             results = routine(*hosts, **options)
@@ -27,7 +27,7 @@ def run(name: str, routine: Callable[..., Any], *operands: Array, **options: Any
     for result in results if isinstance(results, tuple) else (results,):
         if device.backend == "cpu":
             out = _new(np.shape(result), result.dtype, device)
-            as_numpy(out.view())[...] = result
+            as_numpy(out.memory())[...] = result
         else:
             out = from_numpy(np.asarray(result), device)
         made.append(out)

@@ -43,7 +43,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     dtype = result_type(x1, x2)
     if dtype.kind == "b":
         return matmul(cast(x1, _INT64), cast(x2, _INT64)) > 0
-    a, b = cast(x1, dtype).view(), cast(x2, dtype).view()
+    a, b = cast(x1, dtype).memory(), cast(x2, dtype).memory()
     if len(a.shape) == 1:
         a = a._replace(shape=(1, *a.shape), strides=(0, *a.strides))
     if len(b.shape) == 1:
@@ -59,9 +59,9 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     out = _new((*stack, m, n), dtype, x1.device)
     if out.size:
         count = math.prod(stack)
-        target = out.view()._replace(shape=(count, m, n), strides=contiguous_strides((count, m, n)))
+        target = out.memory()._replace(shape=(count, m, n), strides=contiguous_strides((count, m, n)))
         kernels.matmul(_stacked(a, stack), _stacked(b, stack), target)
-    view = out.view()
+    view = out.memory()
     keep = [i for i in range(len(view.shape)) if not _dropped(i, len(stack), x1, x2)]
     shape = tuple(view.shape[i] for i in keep)
     return from_view(Array, view._replace(shape=shape, strides=contiguous_strides(shape)))
@@ -78,7 +78,7 @@ def _stacked(x: View, stack: tuple[int, ...]) -> View:
     dims, (steps,) = collapse(stack, strides[:-2])
     if len(dims) > 1:
         view = x._replace(shape=(*stack, *matrix), strides=strides)
-        packed = realize(copy(from_view(Array, view))).view()
+        packed = realize(copy(from_view(Array, view))).memory()
         return _stacked(packed, stack)
     step = steps[0] if steps else 0
     return x._replace(shape=(math.prod(stack), *matrix), strides=(step, *strides[-2:]))

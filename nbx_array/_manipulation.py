@@ -123,7 +123,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     start = 0
     for x in parts:
         stop = start + x.shape[along]
-        piece = out.view()
+        piece = out.memory()
         shape, strides, offset = geometry.basic_index(
             piece.shape, piece.strides, piece.offset, (slice(None),) * along + (slice(start, stop),)
         )
@@ -167,7 +167,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     >>> xp.expand_dims(xp.asarray([1, 2]), axis=0).shape
     (1, 2)
     """
-    view = _array(x, "expand_dims").view()
+    view = _array(x, "expand_dims").memory()
     count = len(axis) if isinstance(axis, tuple) else 1
     places = set(_axes(axis, x.ndim + count, "expand_dims"))
     shape, strides = iter(view.shape), iter(view.strides)
@@ -189,7 +189,7 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     >>> xp.squeeze(xp.ones((1, 3)), axis=0).shape
     (3,)
     """
-    view = _array(x, "squeeze").view()
+    view = _array(x, "squeeze").memory()
     if axis is None:
         gone = {i for i, size in enumerate(x.shape) if size == 1}
     else:
@@ -209,7 +209,7 @@ def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     >>> xp.flip(xp.asarray([1, 2, 3]))
     Array([3, 2, 1], device='cpu')
     """
-    view = _array(x, "flip").view()
+    view = _array(x, "flip").memory()
     strides, offset = geometry.flip(view.shape, view.strides, view.offset, _axes(axis, x.ndim, "flip"))
     return from_view(Array, view._replace(strides=strides, offset=offset))
 
@@ -222,7 +222,7 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     >>> xp.permute_dims(xp.ones((2, 3)), (1, 0)).shape
     (3, 2)
     """
-    view = _array(x, "permute_dims").view()
+    view = _array(x, "permute_dims").memory()
     try:
         shape, strides = geometry.transpose(view.shape, view.strides, axes)
     except (ValueError, AxisError) as error:
@@ -266,14 +266,14 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
         raise ValueError(f"reshape: {error}") from None
     except TypeError:
         raise TypeError(f"reshape: a shape is an integer or a tuple of integers, not {shape!r}") from None
-    view = x.view()
+    view = x.memory()
     strides = geometry.reshape_strides(view.shape, view.strides, dims)
     if strides is None and copy is False:
         raise ValueError(
             f"reshape: shape {x.shape} with strides {view.strides} cannot be seen as {dims} without a copy"
         )
     if strides is None or copy:
-        view = realize(copied(x)).view()
+        view = realize(copied(x)).memory()
         strides = geometry.contiguous_strides(dims)
     return from_view(Array, view._replace(shape=dims, strides=strides))
 
@@ -294,7 +294,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     if isinstance(repeats, Array):
         return _repeat_each(x, repeats, along)
     (count,) = _integers(repeats, "repeat", "the number of repeats")
-    view = x.view()
+    view = x.memory()
     shape = (*view.shape[: along + 1], count, *view.shape[along + 1 :])
     strides = (*view.strides[: along + 1], 0, *view.strides[along + 1 :])
     size = _checked(view, "repeat", along, view.shape[along] * count)
@@ -315,7 +315,7 @@ def _repeat_each(x: Array, repeats: Array, axis: int) -> Array:
     least, total = stack([_statistical.min(counts), ends[-1]]).tolist()
     if least < 0:
         raise ValueError(f"repeat: the number of repeats must not be negative, got {least}")
-    _checked(x.view(), "repeat", axis, total)
+    _checked(x.memory(), "repeat", axis, total)
     return _indexing.take(x, searchsorted(ends, arange(total, device=x.device), side="right"), axis, exact=True)
 
 
@@ -371,7 +371,7 @@ def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
     Array([[1, 2, 1, 2],
            [1, 2, 1, 2]], device='cpu')
     """
-    view = _array(x, "tile").view()
+    view = _array(x, "tile").memory()
     counts = _integers(repetitions, "tile", "repetitions")
     ndim = max(len(counts), len(view.shape))
     counts = (1,) * (ndim - len(counts)) + counts

@@ -122,7 +122,7 @@ def searchsorted(
     needles = packed(as_value(needles, shape, dtype, device, "searchsorted"))
     out = _new(shape, INT64, device)
     if needles.size:
-        kernels.search(ours.view(), needles.view(), out.view(), right=side == "right")
+        kernels.search(ours.memory(), needles.memory(), out.memory(), right=side == "right")
     return out
 
 

@@ -40,7 +40,7 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     if on_host(x.device):
         out = _new(x.shape, x.dtype, x.device)
         if x.size:
-            kernels.host_sort(x.view(), out.view(), along, descending=descending, stable=stable)
+            kernels.host_sort(x.memory(), out.memory(), along, descending=descending, stable=stable)
         return out
     return _by_rows(x, along, x.dtype, lambda rows, out: kernels.sort(rows, out, None, descending=descending))
 
@@ -62,7 +62,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     if kernels.argsorts_on_host(x.dtype, x.shape[along], x.device):
         out = _new(x.shape, INT64, x.device)
         if x.size:
-            kernels.host_argsort(x.view(), out.view(), along, descending=descending, stable=stable)
+            kernels.host_argsort(x.memory(), out.memory(), along, descending=descending, stable=stable)
         return out
     return _by_rows(x, along, INT64, lambda rows, out: kernels.sort(rows, None, out, descending=descending))
 
@@ -94,7 +94,7 @@ def _by_rows(x: Array, axis: int, dtype: np.dtype, run: Callable[[View, View], A
         return reshape(out, x.shape)
     pair = (x.size // rows.shape[-1], rows.shape[-1])
     strides = (pair[1], 1)
-    run(rows.view()._replace(shape=pair, strides=strides), out.view()._replace(shape=pair, strides=strides))
+    run(rows.memory()._replace(shape=pair, strides=strides), out.memory()._replace(shape=pair, strides=strides))
     return out if axis == x.ndim - 1 else copy(moveaxis(out, -1, axis))
 
 
@@ -106,6 +106,6 @@ def sorted_and_order(x: Array) -> tuple[Array, Array]:
     x = packed(x)
     values, order = _new(x.shape, x.dtype, x.device), _new(x.shape, INT64, x.device)
     row = (1, x.size)
-    views = [y.view()._replace(shape=row, strides=(x.size, 1)) for y in (x, values, order)]
+    views = [y.memory()._replace(shape=row, strides=(x.size, 1)) for y in (x, values, order)]
     kernels.sort(*views, descending=False)
     return values, order

@@ -193,7 +193,7 @@ def _running(name: str, x: Array, axis: int | None, dtype: Any, include_initial:
         return out
     if x.sig.op != "leaf" and not worth_compiling(x):
         evaluate(x)
-    view = view_basic(out, (*place, slice(int(include_initial), None))).view()
+    view = view_basic(out, (*place, slice(int(include_initial), None))).memory()
     while not scan.scan(
         name, x.sig, x.args, x.shape, x.geo if x.sig.general else None, along, view.address, target, view.strides
     ):

@@ -240,9 +240,9 @@ def _along(name: str, form: Kind, x: Array, n: int | None, axis: int, norm: str)
     dtype = component(precise) if form.real_output else _complex(precise)
     size = length // 2 + 1 if form.real_input else length
     out = _new(_shape((*x.shape[:place], size, *x.shape[place + 1 :]), dtype, name), dtype, x.device)
-    source, target = x.view(), out.view()
+    source, target = x.memory(), out.memory()
     if not is_contiguous(source.shape, source.strides):
-        source = realize(copied(x)).view()
+        source = realize(copied(x)).memory()
     kernels.transform(_around(source, place), _around(target, place), length, form, norm or "backward")
     return out
 

@@ -455,7 +455,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     >>> xp.linalg.diagonal(xp.asarray([[1, 2], [3, 4]]))
     Array([1, 4], device='cpu')
     """
-    view = _matrices("diagonal", x).view()
+    view = _matrices("diagonal", x).memory()
     offset = operator.index(offset)
     (*dims, m, n), (*steps, row, column) = view.shape, view.strides
     length = builtins.max(builtins.min(m, n - offset) if offset >= 0 else builtins.min(m + offset, n), 0)
