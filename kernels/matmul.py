@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import get_launcher
 from nbx_array.kernels.host import on_host
-from nbx_array.kernels.types import type_row
+from nbx_array.kernels.types import component, is_complex, type_row
 from nbx_array.memory import View
 from nbx_array.memory.transfer import as_numpy
 
@@ -27,58 +28,81 @@ def matmul(a: View, b: View, out: View) -> None:
         multiply(a, b, out)
 
 
-def multiply(a: View, b: View, out: View) -> None:
-    """`matmul` by a Triton kernel."""
+def multiply(a: View, b: View, out: View, *, subtract: bool = False, conjugate: str = "") -> None:
+    """out = a @ b, or with `subtract` out -= a @ b, by a Triton kernel; `out` has any strides.
+
+    `conjugate`: "a" or "b" for the conjugate of that operand.
+    """
     device = out.storage.device
     stack, m, n = out.shape
     k = a.shape[-1]
-    pointer = type_row(out.dtype).pointer
-    signature = {"a": pointer, "b": pointer, "out": pointer}
-    signature |= dict.fromkeys(("m", "n", "k", "a_stack", "a_row", "a_column", "b_stack", "b_row", "b_column"), "i64")
-    floating = type_row(out.dtype).kind == "f"
-    tile = _tile(m, n, k, out.dtype, device) if floating else _Tile(_side(m, 32), _side(n, 32), 1, 4, 1)
-    strides = [*a.strides, *b.strides]
+    strides = [*a.strides, *b.strides, *out.strides]
     even = all(stride % 16 == 0 for stride in strides if stride != 1)
     aligned = even and all(address % 16 == 0 for address in (a.address, b.address, out.address))
-    constants: dict[str, object] = {"BM": tile.rows, "BN": tile.columns}
-    if floating:
-        name = "product"
+    if type_row(out.dtype).kind in "fc":
+        tile = _tile(m, n, k, out.dtype, device)
         if even:  # as multiples of 16 they tell the compiler that rows begin at whole vectors
             strides = [stride // 16 if stride != 1 else 1 for stride in strides]
-        constants |= {
-            "PRECISION": _precision(device, out.dtype),
-            "A_UNIT": _unit(a),
-            "B_UNIT": _unit(b),
-            "STEP": 16 if even else 1,
-            "WHOLE": m % tile.rows == 0 and n % tile.columns == 0,
-            "WHOLE_K": k % tile.inner == 0,
-            "BK": tile.inner,
-            "GROUP": 8,
-        }
+        units = (_unit(a), _unit(b), _unit(out))
+        whole = (m % tile.rows == 0 and n % tile.columns == 0, k % tile.inner == 0)
+        conjugate = conjugate if is_complex(out.dtype) else ""
+        form = _product(out.dtype, device, tile, units, even, whole, subtract, conjugate)
     else:
-        name = "outer_product_sum"
-        constants["COMPLEX"] = out.dtype.kind == "c"
-    launcher = get_launcher(
-        Source.of(MODULE, name),
-        tuple(signature.items()),
-        tuple(constants.items()),
-        device,
-        aligned=aligned,
-        options=(("num_warps", tile.num_warps), ("num_stages", tile.num_stages)),
-    )
+        tile = _Tile(_side(m, 32), _side(n, 32), 1, 4, 1)
+        form = _outer_product_sum(out.dtype, tile)
+    launcher = get_launcher(*form[:3], device, aligned, form[3])
     size, grid = out.dtype.itemsize, -(-m // tile.rows) * -(-n // tile.columns)
     for first in range(0, stack, 65535):  # a grid's second dimension ends there
-        addresses = (
-            a.address + first * a.strides[0] * size,
-            b.address + first * b.strides[0] * size,
-            out.address + first * m * n * size,
-        )
+        addresses = tuple(view.address + first * view.strides[0] * size for view in (a, b, out))
         launcher.spread((*addresses, m, n, k, *strides), grid, min(stack - first, 65535), 1)
 
 
-def _precision(device: Device, dtype: np.dtype) -> str:
+Form = tuple[Source, tuple[tuple[str, str], ...], tuple[tuple[str, Any], ...], tuple[tuple[str, Any], ...]]
+_NUMBERS = (*"mnk", *(f"{matrix}_{axis}" for matrix in ("a", "b", "out") for axis in ("stack", "row", "column")))
+
+
+def _form(name: str, dtype: np.dtype, constants: dict[str, Any], tile: _Tile) -> Form:
+    """A kernel as `get_launcher` takes it."""
+    types = {**dict.fromkeys(("a", "b", "out"), type_row(dtype).pointer), **dict.fromkeys(_NUMBERS, "i64")}
+    sides = {"BM": tile.rows, "BN": tile.columns}
+    options = (("num_warps", tile.num_warps), ("num_stages", tile.num_stages))
+    return Source.of(MODULE, name), tuple(types.items()), tuple((constants | sides).items()), options
+
+
+@lru_cache(maxsize=1024)
+def _product(
+    dtype: np.dtype,
+    device: Device,
+    tile: _Tile,
+    units: tuple[str, str, str],
+    even: bool,
+    whole: tuple[bool, bool],
+    subtract: bool,
+    conjugate: str,
+) -> Form:
+    constants = {
+        "PRECISION": precision(device, dtype),
+        **dict(zip(("A_UNIT", "B_UNIT", "OUT_UNIT"), units, strict=True)),
+        "STEP": 16 if even else 1,
+        "WHOLE": whole[0],
+        "WHOLE_K": whole[1],
+        "BK": tile.inner,
+        "GROUP": 8,
+        "COMPLEX": is_complex(dtype),
+        "SUBTRACT": subtract,
+        "CONJUGATE": conjugate,
+    }
+    return _form("product", dtype, constants, tile)
+
+
+@lru_cache(maxsize=256)
+def _outer_product_sum(dtype: np.dtype, tile: _Tile) -> Form:
+    return _form("outer_product_sum", dtype, {}, tile)
+
+
+def precision(device: Device, dtype: np.dtype) -> str:
     """float32 products have float32 accuracy: three TF32 products where the target has them (DESIGN, Numbers)."""
-    return "tf32x3" if device.backend == "cuda" and dtype == np.float32 else "ieee"
+    return "tf32x3" if device.backend == "cuda" and component(dtype) == np.float32 else "ieee"
 
 
 def _unit(matrices: View) -> str:
@@ -99,12 +123,17 @@ def _side(size: int, most: int) -> int:
 
 
 def _tile(m: int, n: int, k: int, dtype: np.dtype, device: Device) -> _Tile:
-    """The tile of a program, for floating point: large ones as measured on an H200 (benchmarks/NOTES.md)."""
+    """The tile of a program, for floating point: large ones as measured on an H200 (benchmarks/NOTES.md). A complex
+    tile has two accumulators, so that it takes half as many elements."""
     if device.backend == "cpu":
         return _Tile(_side(m, 64), _side(n, 64), _side(k, 64), 1, 1)
-    most, inner, warps, stages = {2: ((128, 128), 64, 4, 4), 4: ((128, 64), 32, 4, 3), 8: ((64, 64), 16, 4, 3)}[
-        dtype.itemsize
-    ]
+    most, inner, warps, stages = {
+        "e": ((128, 128), 64, 4, 4),
+        "f": ((128, 64), 32, 4, 3),
+        "d": ((64, 64), 16, 4, 3),
+        "F": ((64, 64), 32, 4, 2),
+        "D": ((64, 32), 16, 4, 2),
+    }[dtype.char if dtype.itemsize > 2 else "e"]
     if device.backend == "hip":  # 64 KiB of local memory
         stages = 2
     return _Tile(_side(m, most[0]), _side(n, most[1]), _side(k, inner), warps, stages)

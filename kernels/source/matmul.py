@@ -18,9 +18,13 @@ def product(
     b_stack,
     b_row,
     b_column,
+    out_stack,
+    out_row,
+    out_column,
     PRECISION: tl.constexpr,
     A_UNIT: tl.constexpr,
     B_UNIT: tl.constexpr,
+    OUT_UNIT: tl.constexpr,
     STEP: tl.constexpr,
     WHOLE: tl.constexpr,
     WHOLE_K: tl.constexpr,
@@ -28,12 +32,16 @@ def product(
     BN: tl.constexpr,
     BK: tl.constexpr,
     GROUP: tl.constexpr,
+    COMPLEX: tl.constexpr,
+    SUBTRACT: tl.constexpr,
+    CONJUGATE: tl.constexpr,
 ):
-    """out[s] = a[s] @ b[s] for floating-point matrices; 16-bit ones are added up in float32.
+    """out[s] = a[s] @ b[s], or with SUBTRACT out[s] -= a[s] @ b[s], for floating-point matrices, real or COMPLEX;
+    16-bit ones are added up in float32. CONJUGATE: "a" or "b" for the conjugate of that operand.
 
     A program computes a BM by BN tile, GROUP of them in a column next to each other, so that they share b in the cache.
-    A_UNIT and B_UNIT name the axis whose stride is 1, if any; strides are given as multiples of STEP; WHOLE says that
-    tiles fit m and n, WHOLE_K that they fit k.
+    A_UNIT, B_UNIT and OUT_UNIT name the axis whose stride is 1, if any; strides are given as multiples of STEP; WHOLE
+    says that tiles fit m and n, WHOLE_K that they fit k.
     """
     down = tl.cdiv(m, BM)
     across = tl.cdiv(n, BN)
@@ -44,29 +52,57 @@ def product(
     row = (first + g % (GROUP * across) % height) * BM + tl.arange(0, BM)
     column = (g % (GROUP * across) // height) * BN + tl.arange(0, BN)
     inner = tl.arange(0, BK)
-    row_step = 1 if A_UNIT == "row" else a_row * STEP
-    inner_step = 1 if A_UNIT == "column" else a_column * STEP
-    other_step = 1 if B_UNIT == "row" else b_row * STEP
-    column_step = 1 if B_UNIT == "column" else b_column * STEP
-    ap = a + s * a_stack * STEP + row[:, None] * row_step + inner[None, :] * inner_step
-    bp = b + s * b_stack * STEP + inner[:, None] * other_step + column[None, :] * column_step
+    words = 2 if COMPLEX else 1
+    row_step = (1 if A_UNIT == "row" else a_row * STEP) * words
+    inner_step = (1 if A_UNIT == "column" else a_column * STEP) * words
+    other_step = (1 if B_UNIT == "row" else b_row * STEP) * words
+    column_step = (1 if B_UNIT == "column" else b_column * STEP) * words
+    ap = a + s * a_stack * (STEP * words) + row[:, None] * row_step + inner[None, :] * inner_step
+    bp = b + s * b_stack * (STEP * words) + inner[:, None] * other_step + column[None, :] * column_step
     row_m = row < m
     column_m = column < n
     number = tl.float64 if a.dtype.element_ty == tl.float64 else tl.float32
     acc = tl.zeros((BM, BN), number)
+    if COMPLEX:
+        imaginary = tl.zeros((BM, BN), number)
     for k0 in range(0, k, BK):
         if WHOLE and WHOLE_K:
             x = tl.load(ap)
             y = tl.load(bp)
+            if COMPLEX:
+                xi = tl.load(ap + 1)
+                yi = tl.load(bp + 1)
         else:
             inner_m = inner < k - k0
-            x = tl.load(ap, mask=row_m[:, None] & inner_m[None, :], other=0.0)
-            y = tl.load(bp, mask=inner_m[:, None] & column_m[None, :], other=0.0)
+            x_m = row_m[:, None] & inner_m[None, :]
+            y_m = inner_m[:, None] & column_m[None, :]
+            x = tl.load(ap, mask=x_m, other=0.0)
+            y = tl.load(bp, mask=y_m, other=0.0)
+            if COMPLEX:
+                xi = tl.load(ap + 1, mask=x_m, other=0.0)
+                yi = tl.load(bp + 1, mask=y_m, other=0.0)
         acc = tl.dot(x, y, acc, input_precision=PRECISION, out_dtype=number)
+        if COMPLEX:
+            if CONJUGATE == "a":
+                xi = -xi
+            if CONJUGATE == "b":
+                yi = -yi
+            acc = tl.dot(-xi, yi, acc, input_precision=PRECISION, out_dtype=number)
+            imaginary = tl.dot(x, yi, imaginary, input_precision=PRECISION, out_dtype=number)
+            imaginary = tl.dot(xi, y, imaginary, input_precision=PRECISION, out_dtype=number)
         ap += BK * inner_step
         bp += BK * other_step
-    op = out + s * m * n + row[:, None] * n + column[None, :]
-    tl.store(op, acc.to(out.dtype.element_ty), mask=row_m[:, None] & column_m[None, :])
+    down_step = (1 if OUT_UNIT == "row" else out_row * STEP) * words
+    across_step = (1 if OUT_UNIT == "column" else out_column * STEP) * words
+    op = out + s * out_stack * (STEP * words) + row[:, None] * down_step + column[None, :] * across_step
+    out_m = row_m[:, None] & column_m[None, :]
+    if SUBTRACT:
+        acc = tl.load(op, mask=out_m, other=0.0).to(number) - acc
+    tl.store(op, acc.to(out.dtype.element_ty), mask=out_m)
+    if COMPLEX:
+        if SUBTRACT:
+            imaginary = tl.load(op + 1, mask=out_m, other=0.0) - imaginary
+        tl.store(op + 1, imaginary, mask=out_m)
 
 
 @triton.jit
@@ -83,11 +119,13 @@ def outer_product_sum(
     b_stack,
     b_row,
     b_column,
-    COMPLEX: tl.constexpr,
+    out_stack,
+    out_row,
+    out_column,
     BM: tl.constexpr,
     BN: tl.constexpr,
 ):
-    """out[s] = a[s] @ b[s] by columns of a times rows of b: integers, exact modulo their width, and complex numbers."""
+    """out[s] = a[s] @ b[s] by columns of a times rows of b: integers, exact modulo their width."""
     down = tl.cdiv(m, BM)
     g = tl.program_id(0).to(tl.int64)
     s = tl.program_id(1).to(tl.int64)
@@ -95,25 +133,13 @@ def outer_product_sum(
     column = (g // down) * BN + tl.arange(0, BN)[None, :]
     row_m = row < m
     column_m = column < n
-    words = 2 if COMPLEX else 1
-    ap = a + (s * a_stack + row * a_row) * words
-    bp = b + (s * b_stack + column * b_column) * words
+    ap = a + s * a_stack + row * a_row
+    bp = b + s * b_stack + column * b_column
     acc = tl.zeros((BM, BN), out.dtype.element_ty)
-    imaginary = tl.zeros((BM, BN), out.dtype.element_ty)
     for _ in range(0, k):
         x = tl.load(ap, mask=row_m, other=0)
         y = tl.load(bp, mask=column_m, other=0)
-        if COMPLEX:
-            xi = tl.load(ap + 1, mask=row_m, other=0)
-            yi = tl.load(bp + 1, mask=column_m, other=0)
-            acc += x * y - xi * yi
-            imaginary += x * yi + xi * y
-        else:
-            acc += x * y
-        ap += a_column * words
-        bp += b_row * words
-    op = out + (s * m * n + row * n + column) * words
-    m2 = row_m & column_m
-    tl.store(op, acc, mask=m2)
-    if COMPLEX:
-        tl.store(op + 1, imaginary, mask=m2)
+        acc += x * y
+        ap += a_column
+        bp += b_row
+    tl.store(out + s * out_stack + row * out_row + column * out_column, acc, mask=row_m & column_m)
