@@ -390,6 +390,8 @@ def memory_info(device: str | Device) -> MemoryInfo:
 
 def memory_limit(nbytes: int | None, device: str | Device) -> None:
     """Let the pool of a device hold no more than ``nbytes`` bytes, cached blocks included; None lifts the limit."""
+    if nbytes is not None and not isinstance(nbytes, int):
+        raise TypeError(f"memory_limit: a limit is a number of bytes or None, not {nbytes!r}")
     if nbytes is not None and operator.index(nbytes) < 0:
         raise ValueError(f"memory_limit: a limit is a number of bytes or None, not {nbytes}")
     pool_of(device).set_limit(nbytes)

@@ -192,7 +192,11 @@ def broadcast_strides(shape: Shape, strides: Shape, target: Shape) -> Shape:
 
 
 def normalize_axis(axis: int, ndim: int) -> int:
-    """An axis counted from the front; AxisError outside ``[-ndim, ndim)``, TypeError for what is no integer."""
+    """An axis counted from the front; AxisError outside ``[-ndim, ndim)``, TypeError for what is no integer.
+
+    A bool is none here: where True stands for an axis, another argument was meant."""
+    if isinstance(axis, bool):
+        raise TypeError(f"an axis is an integer, not {axis!r}")
     index = operator.index(axis)
     if not -ndim <= index < ndim:
         raise AxisError(f"axis {index} is out of bounds for array of dimension {ndim}")
@@ -295,9 +299,11 @@ def _position(item: object, axis: int, length: int) -> int:
 # ------------------------------------------------------------------------------------------------ reshaping
 
 
-def infer_shape(size: int, shape: Iterable[int]) -> Shape:
+def infer_shape(size: int, shape: Sequence[int]) -> Shape:
     """The shape with its -1, if any, replaced so that it holds ``size`` elements; ValueError when none does."""
     dims = tuple(operator.index(d) for d in shape)
+    if any(isinstance(d, bool) for d in shape):
+        raise TypeError(f"a shape has integers, not {shape!r}")
     unknown = [axis for axis, d in enumerate(dims) if d < 0]
     if len(unknown) > 1:
         raise ValueError("can only specify one unknown dimension")

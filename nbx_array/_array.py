@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbx_array import _indexing, _journal
-from nbx_array._expression import FUSE, Expression, copy_of, defer, from_view, realize, snapshot, write
+from nbx_array._expression import FUSE, Expression, copy_of, defer, describe, from_view, realize, snapshot, write
 from nbx_array._inspection import API_VERSIONS
 from nbx_array._operations import (
     apply,
@@ -27,7 +27,15 @@ from nbx_array.kernels.signature import SAME, Sig, scalar
 from nbx_array.kernels.types import component, type_row
 from nbx_array.memory import transfer
 from nbx_array.memory.streams import current_stream
-from nbx_array.memory.view import View, basic_index, broadcast_strides, contiguous_strides, transpose
+from nbx_array.memory.view import (
+    View,
+    basic_index,
+    broadcast_strides,
+    contiguous_strides,
+    infer_shape,
+    reshape_strides,
+    transpose,
+)
 
 _push: Callable[[Any], Any] = _journal.notes.append  # `defer` where deferring is off or unsafe
 
@@ -51,7 +59,7 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
                 else:
                     right, more, kept = other.sig, other.args, other.keep
                     sig = sig.binary[name][right]
-                    if self.shape != other.shape:
+                    if self.dims != other.dims:
                         return _slow_binary(name, self, other)
                     args = args + more
                     keep = keep + kept
@@ -62,7 +70,7 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
             return _slow_binary(name, self, other)
         new = Array()
         new.sig = sig
-        new.shape = self.shape
+        new.dims = self.dims
         new.args = args
         new.keep = keep
         if sig.inside:
@@ -82,7 +90,7 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
             return _slow_binary(name, other, self) if _is_scalar(other) else NotImplemented
         new = Array()
         new.sig = sig
-        new.shape = self.shape
+        new.dims = self.dims
         new.args = (other, *args)
         new.keep = keep
         if sig.inside:
@@ -104,13 +112,13 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
         args, keep = left.args, left.keep
         sig = left.sig.binary.get(name, {}).get(float)
         if sig is not None:
-            return _deferred(sig, left.shape, (*args, right), keep)
+            return _deferred(sig, left.dims, (*args, right), keep)
     elif type(left) is int and type(right) is Array and right.sig.dtype.kind == "f" and abs(left) < 2**53:
         left = float(left)
         args, keep = right.args, right.keep
         sig = right.sig.reflected.get(name, {}).get(float)
         if sig is not None:
-            return _deferred(sig, right.shape, (left, *args), keep)
+            return _deferred(sig, right.dims, (left, *args), keep)
     x = snapshot(left) if type(left) is Array else left
     y = x if right is left else snapshot(right) if type(right) is Array else right
     if type(left) is Array:
@@ -125,17 +133,19 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
         elif type(right) is float:
             sig = x.sig.successors.get((name, float, False))
             if sig is not None:
-                return _deferred(sig, x.shape, (*x.args, right), x.keep, x.geo)
+                return _deferred(sig, x.dims, (*x.args, right), x.keep, x.geo)
     elif type(left) is float:
         sig = y.sig.successors.get((name, float, True))
         if sig is not None:
-            return _deferred(sig, y.shape, (left, *y.args), y.keep, y.geo)
+            return _deferred(sig, y.dims, (left, *y.args), y.keep, y.geo)
     other = right if isinstance(left, Array) else left
     if not isinstance(other, Array) and not _is_scalar(other):
         if isinstance(other, np.ndarray):
             raise TypeError(
                 f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray"
             )
+        if isinstance(other, (list, tuple)) and name in ("equal", "not_equal"):  # Python would answer by identity
+            raise TypeError(f"{name}: {describe(other)} is no array or scalar; convert it with nbx_array.asarray")
         return NotImplemented
     return apply(Array, name, left, right)
 
@@ -143,7 +153,7 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
 def _deferred(sig: Sig, shape: tuple[int, ...], args: tuple[Any, ...], keep: tuple[Any, ...], geo: Any = None) -> Array:
     new = Array()
     new.sig = sig
-    new.shape = shape
+    new.dims = shape
     new.args = args
     new.keep = keep
     new.geo = geo
@@ -159,7 +169,7 @@ def unary(name: str, x: Any) -> Any:
         if sig is not None:
             new = Array()
             new.sig = sig
-            new.shape = x.shape
+            new.dims = x.dims
             new.args = args
             new.keep = keep
             if sig.general:
@@ -188,6 +198,20 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
     return method
 
 
+def _set_shape(self: Array, shape: Any) -> None:
+    """Another shape for the same memory, as NumPy assigns it; AttributeError where that would take a copy."""
+    view = self.memory()
+    try:
+        dims = infer_shape(self.size, shape if isinstance(shape, (tuple, list)) else (shape,))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"shape: {error}") from None
+    strides = reshape_strides(view.shape, view.strides, dims)
+    if strides is None:
+        raise AttributeError(f"shape: {view.shape} does not become {dims} in place; use nbx_array.reshape for a copy")
+    new = from_view(Array, view._replace(shape=dims, strides=strides))
+    self.sig, self.dims, self.args, self.geo = new.sig, new.dims, new.args, new.geo
+
+
 class Array(Expression):
     """An n-dimensional array of the Python array API standard.
 
@@ -199,6 +223,11 @@ class Array(Expression):
     __slots__ = ()
 
     # ------------------------------------------------------------------------------------------------- attributes
+
+    if TYPE_CHECKING:
+        shape: tuple[int, ...]
+    else:
+        shape = Expression.shape.setter(_set_shape)
 
     @property
     def dtype(self) -> np.dtype:
@@ -238,6 +267,14 @@ class Array(Expression):
     __truediv__ = _binary("divide")
     __floordiv__ = _binary("floor_divide")
     __mod__ = _binary("remainder")
+
+    def __divmod__(self, other: Any, /) -> Any:
+        quotient = self // other
+        return quotient if quotient is NotImplemented else (quotient, self % other)
+
+    def __rdivmod__(self, other: Any, /) -> Any:
+        return other // self, other % self
+
     __and__ = _binary("bitwise_and")
     __or__ = _binary("bitwise_or")
     __xor__ = _binary("bitwise_xor")
@@ -397,9 +434,9 @@ class Array(Expression):
         if self.sig.op != "leaf":
             realize(self)
         sig = self.sig
-        if type(key) is slice and sig.inner is not None and self.shape:
+        if type(key) is slice and sig.inner is not None and self.dims:
             start, stop = key.start, key.stop
-            shape = self.shape
+            shape = self.dims
             if (
                 key.step is not None
                 or type(start) is not int
@@ -414,14 +451,14 @@ class Array(Expression):
             new.sig = sig.inner
             new.keep = self.keep
             if len(shape) == 1:
-                new.shape = (stop - start,)
+                new.dims = (stop - start,)
                 new.args = (self.args[0] + start * sig.itemsize,)
             else:
-                new.shape = (stop - start, *shape[1:])
+                new.dims = (stop - start, *shape[1:])
                 new.args = (self.args[0] + start * sig.itemsize * prod(shape[1:]),)
             return new
-        if type(key) is int and sig.inner is not None and len(self.shape) == 1:
-            n = self.shape[0]
+        if type(key) is int and sig.inner is not None and len(self.dims) == 1:
+            n = self.dims[0]
             if not -n <= key < n:
                 raise IndexError(f"index {key} is out of bounds for axis 0 with size {n}")
             return _deferred(
@@ -445,7 +482,7 @@ class Array(Expression):
 
     def _set_piece(self, key: slice, value: Array) -> bool:
         """The quick way of `x[i:j] = y` for contiguous vectors in memory, while nothing is pending."""
-        sig, shape, start, stop = self.sig, self.shape, key.start, key.stop
+        sig, shape, start, stop = self.sig, self.dims, key.start, key.stop
         storage = self.keep[0]
         if (
             value.sig is not sig.inner
@@ -454,8 +491,8 @@ class Array(Expression):
             or type(start) is not int
             or type(stop) is not int
             or not 0 <= start <= stop <= shape[0]
-            or value.shape[0] != stop - start
-            or len(value.shape) != 1
+            or value.dims[0] != stop - start
+            or len(value.dims) != 1
             or _journal.notes
             or storage.readers
             or storage is value.keep[0]
@@ -520,6 +557,11 @@ class Array(Expression):
     def __complex__(self) -> complex:
         return complex(self._scalar("complex"))
 
+    def __round__(self, ndigits: int | None = None) -> Any:
+        """The nearest int, ties to even; with digits an array, as NumPy's scalars have it. Of 0-d arrays alone."""
+        value = round(asnumpy(self)[()] if not self.shape else self._scalar("a rounded number"), ndigits)
+        return value if ndigits is None else from_numpy(np.asarray(value, self.dtype), self.device)
+
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":
             raise TypeError(f"only integer arrays can be used as an index, got dtype {self.dtype}")
@@ -546,6 +588,12 @@ class Array(Expression):
         from nbx_array._numpy_functions import universal
 
         return universal(ufunc, method, inputs, out, **options)
+
+    def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """NumPy's other functions are ours where we have them and no ndarray is among the arguments; else TypeError."""
+        from nbx_array._numpy_functions import dispatched
+
+        return dispatched(func, types, args, kwargs)
 
     def __bytes__(self) -> bytes:
         """The elements' bytes in C order."""
@@ -593,7 +641,9 @@ def from_numpy(host: np.ndarray, device: Device) -> Array:
 
 
 def asnumpy(x: Array) -> np.ndarray:
-    """A NumPy array with a copy of the elements. Waits for the device."""
+    """A NumPy array with a copy of the elements. Waits for the device. Raises TypeError for what is no array."""
+    if not isinstance(x, Array):
+        raise TypeError(f"asnumpy: expected an array, got {describe(x)}")
     if x.sig.op != "leaf":
         realize(x)
     if x.sig.device.backend != "cpu":
@@ -612,7 +662,7 @@ def share(storage: Any) -> None:
 def copy(x: Array) -> Array:
     """The deferred copy of an array."""
     now = snapshot(x)
-    return _deferred(copy_of(now.sig), now.shape, now.args, now.keep, now.geo if now.sig.general else None)
+    return _deferred(copy_of(now.sig), now.dims, now.args, now.keep, now.geo if now.sig.general else None)
 
 
 def packed(x: Array) -> Array:
@@ -629,7 +679,7 @@ def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype, device: Device, 
     """The deferred array of one value."""
     new = Array()
     new.sig = scalar(dtype, device)
-    new.shape = shape
+    new.dims = shape
     new.args = scalar_arguments(name, value, dtype)
     new.keep = ()
     return new
@@ -639,15 +689,14 @@ def as_value(value: Any, shape: tuple[int, ...], dtype: np.dtype, device: Device
     """Anything assignable as an expression of the given shape and dtype on the given device."""
     if not isinstance(value, Array):
         if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
-            if dtype.kind != "c" and isinstance(value, complex):
+            if dtype.kind not in "bc" and isinstance(value, complex):
                 raise TypeError(f"{name}: {value!r} is complex and the array is {dtype}")
             return filled(shape, value, dtype, device, name)
         if isinstance(value, np.ndarray):
             raise TypeError(
                 f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray"
             )
-        host = np.asarray(value) if isinstance(value, np.generic) else np.asarray(value, dtype)
-        value = from_numpy(host, device)
+        value = from_numpy(_on_host(value, dtype, name), device)
     if value.sig.device is not device:
         raise ValueError(f"{name}: the value lies on {value.sig.device} and the array on {device}")
     value = cast(value, dtype)
@@ -659,6 +708,18 @@ def as_value(value: Any, shape: tuple[int, ...], dtype: np.dtype, device: Device
         return broadcast_to(value, shape)
     except ValueError:
         raise ValueError(f"{name}: could not broadcast input of shape {value.shape} into shape {shape}") from None
+
+
+def _on_host(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
+    """A NumPy scalar or nested sequences in a dtype, converted and refused as NumPy's assignment does."""
+    try:
+        if not isinstance(value, np.generic):
+            return np.asarray(value, dtype)
+        host = np.empty((), dtype)
+        host[()] = value
+    except (TypeError, ValueError, OverflowError) as error:
+        raise type(error)(f"{name}: {error}") from None
+    return host
 
 
 def import_view(x: Any, device: Device | None, copy: bool | None) -> Array:

@@ -123,6 +123,8 @@ def warmup(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     At first sight an expression may run operation by operation; here it is called twice, as if seen before.
     """
+    if not callable(function):
+        raise TypeError(f"warmup: expected a function, got {type(function).__name__}")
     for _ in range(2):
         result = function(*args, **kwargs)
         for expression in _journal.pending():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from nbx_array import _elementwise
 from nbx_array._array import Array, as_value, broadcast_to, cast, filled, from_numpy, import_view, where
 from nbx_array._array import copy as copied
 from nbx_array._data_types import as_dtype
-from nbx_array._expression import from_view
+from nbx_array._expression import describe, from_view
 from nbx_array.backend import detect
 from nbx_array.backend.contract import Device
 from nbx_array.kernels import creation
@@ -53,6 +54,12 @@ def _array(x: Any, name: str) -> Array:
     if not isinstance(x, Array):
         raise TypeError(f"{name}: expected an array, got {type(x).__name__}; convert it with nbx_array.asarray")
     return x
+
+
+def _arrays(sequence: Any, name: str) -> list[Array]:
+    if not isinstance(sequence, Iterable):
+        raise TypeError(f"{name}: expected a sequence of arrays, got {describe(sequence)}")
+    return [_array(x, name) for x in sequence]
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Array:
@@ -202,6 +209,8 @@ def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: Any = None
         if value.shape:
             raise ValueError(f"full: fill_value has shape {value.shape}; it must be a scalar or a 0-d array")
         return copied(as_value(value, _shape(shape, value.dtype, "full"), value.dtype, where, "full"))
+    if not isinstance(fill_value, (bool, int, float, complex, np.generic)):
+        raise TypeError(f"full: fill_value must be a scalar or a 0-d array, got {describe(fill_value)}")
     if dtype is None:
         if isinstance(fill_value, (float, complex)) and not isinstance(fill_value, np.generic):
             chosen = default_complex(where) if isinstance(fill_value, complex) else default_float(where)

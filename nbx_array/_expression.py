@@ -17,6 +17,7 @@ import os
 from collections.abc import Iterator
 from functools import lru_cache
 from math import prod
+from operator import attrgetter
 from sys import getrefcount
 from typing import Any
 
@@ -46,20 +47,22 @@ FUSE = os.environ.get("NBX_FUSE", "1") != "0"
 class Expression:
     """An array, deferred or in memory. See the module's docstring."""
 
-    __slots__ = ("__weakref__", "args", "geo", "keep", "shape", "sig", "sources")
+    __slots__ = ("__weakref__", "args", "dims", "geo", "keep", "sig", "sources")
 
     sig: Sig
-    shape: tuple[int, ...]
+    dims: tuple[int, ...]  # the shape
     args: tuple[Any, ...]
     keep: tuple[Any, ...]
-    geo: tuple[Strides, ...]  # strides in elements of each array operand over `shape`; set if sig.general
+    geo: tuple[Strides, ...]  # strides in elements of each array operand over `dims`; set if sig.general
     sources: tuple[Expression, ...]  # the operands that are arrays, each once; set if sig.inside
+
+    shape = property(attrgetter("dims"), doc="Lengths of the dimensions.")
 
     def memory(self) -> View:
         """The memory of this array, which is realised first."""
         if self.sig.op != "leaf":
             realize(self)
-        sig, shape, (address,), (storage,) = self.sig, self.shape, self.args, self.keep
+        sig, shape, (address,), (storage,) = self.sig, self.dims, self.args, self.keep
         strides = self.geo[0] if sig.general else contiguous_strides(shape)
         return View(storage, sig.dtype, shape, strides, (address - storage.ptr) // sig.itemsize)
 
@@ -73,7 +76,7 @@ def from_view(cls: type[Any], view: View) -> Any:
     device = storage.device
     aligned = device.backend == "cpu" or address % 16 == 0
     new.sig = signature.leaf(dtype, device, general=not contiguous, aligned=aligned)
-    new.shape = shape
+    new.dims = shape
     new.args = (address,)
     new.keep = (storage,)
     new.geo = None if contiguous else (strides,)
@@ -83,7 +86,7 @@ def from_view(cls: type[Any], view: View) -> Any:
 def describe(operand: object) -> str:
     """What an operand is, for error messages."""
     if isinstance(operand, Expression):
-        return f"an array of dtype {operand.sig.dtype} and shape {operand.shape} on {operand.sig.device}"
+        return f"an array of dtype {operand.sig.dtype} and shape {operand.dims} on {operand.sig.device}"
     return f"{type(operand).__name__} {operand!r}"[:120]
 
 
@@ -105,7 +108,7 @@ def realize(e: Any) -> Any:
     launcher = sig.flat
     if launcher is None:
         return _realize_slowly(e)
-    shape, args, operands = e.shape, e.args, e.keep
+    shape, args, operands = e.dims, e.args, e.keep
     n = shape[0] if len(shape) == 1 else prod(shape)
     nbytes = n * sig.itemsize
     if nbytes > SWEEP_BYTES or len(_notes) > SWEEP_LENGTH:
@@ -137,7 +140,7 @@ def snapshot(e: Expression) -> Expression:
     if e.sig.op == "leaf":
         return e
     now = Expression()
-    now.sig, now.shape, now.args, now.keep = e.sig, e.shape, e.args, e.keep
+    now.sig, now.dims, now.args, now.keep = e.sig, e.dims, e.args, e.keep
     if now.sig.general:
         now.geo = e.geo
     return now
@@ -175,7 +178,7 @@ def _realize_slowly(e: Any) -> Any:
     now = snapshot(e)
     if now.sig is not sig:
         return realize(e)
-    shape = now.shape
+    shape = now.dims
     try:
         storage = sig.allocate(prod(shape) * sig.itemsize)
         run_into(now, storage.ptr, contiguous_strides(shape))
@@ -189,7 +192,7 @@ def _realize_slowly(e: Any) -> Any:
 
 def run_into(e: Expression, address: int, strides: Strides) -> None:
     """Run an expression that is not a leaf, and that no other thread has, into existing memory: no temporary."""
-    sig, shape = e.sig, e.shape
+    sig, shape = e.sig, e.dims
     if not sig.general and strides == contiguous_strides(shape) and (sig.device.backend == "cpu" or address % 16 == 0):
         fused.run_flat(fused.flat_launcher(sig, _aliases(e)), sig.block, e.args, address, prod(shape))
         return
@@ -199,7 +202,7 @@ def run_into(e: Expression, address: int, strides: Strides) -> None:
 
 def _aliases(e: Expression) -> tuple[tuple[int, int], ...]:
     """Array operands that repeat an earlier one, where reading them once is worth a kernel of its own."""
-    if e.sig.leaves < 2 or prod(e.shape) < fused.rule(e.sig.device).block:
+    if e.sig.leaves < 2 or prod(e.dims) < fused.rule(e.sig.device).block:
         return ()
     addresses = [a for a, is_leaf in zip(e.args, _leaf_flags(e.sig), strict=True) if is_leaf]
     if len(set(addresses)) == len(addresses):
@@ -231,7 +234,7 @@ def worth_compiling(e: Expression) -> bool:
     if not FUSE:
         return False
     sig.seen += 1
-    return sig.seen > 1 or 2 * sig.nodes * prod(e.shape) * sig.itemsize >= EARLY_BYTES
+    return sig.seen > 1 or 2 * sig.nodes * prod(e.dims) * sig.itemsize >= EARLY_BYTES
 
 
 def evaluate(e: Any) -> None:
@@ -249,14 +252,14 @@ class _Operands:
     """
 
     def __init__(self, e: Expression) -> None:
-        self.shape, self.general = e.shape, e.sig.general
+        self.dims, self.general = e.dims, e.sig.general
         self.args, self.keep, self.geo = iter(e.args), iter(e.keep), iter(e.geo if self.general else ())
 
     def take(self, sig: Sig) -> Any:
         """The value of a part of the expression: an array in memory, or a scalar's signature and arguments."""
         if sig.op == "leaf":
             part = Expression()
-            part.sig, part.shape, part.args, part.keep = sig, self.shape, (next(self.args),), (next(self.keep),)
+            part.sig, part.dims, part.args, part.keep = sig, self.dims, (next(self.args),), (next(self.keep),)
             if self.general:
                 part.geo = (next(self.geo),)
                 part.sig = signature.leaf(sig.dtype, sig.device, general=True, aligned=sig.aligned)
@@ -277,11 +280,11 @@ class _Operands:
         step.sig = signature.operation(
             sig.op, kids, sig.compute, sig.dtype, sig.device, general=is_general, costly=sig.costly
         )
-        step.shape = self.shape
+        step.dims = self.dims
         step.args = tuple(a for part in parts for a in (part.args if isinstance(part, Expression) else part[1]))
         step.keep = tuple(k for part in arrays for k in part.keep)
         if is_general:
-            step.geo = tuple(part.geo[0] if part.sig.general else contiguous_strides(self.shape) for part in arrays)
+            step.geo = tuple(part.geo[0] if part.sig.general else contiguous_strides(self.dims) for part in arrays)
         return realize(step)
 
 
@@ -295,7 +298,7 @@ def _share(e: Expression) -> bool:
     itself at its second use the dearest. Expressions made of a part that has been realised since are built anew on it.
     True if the expression is now another one, or a leaf.
     """
-    n, before = prod(e.shape), e.sig
+    n, before = prod(e.dims), e.sig
     if n * before.itemsize <= SWEEP_BYTES or before.general:
         return False
     _rebuild(e)
@@ -325,7 +328,7 @@ def _wanted(e: Expression, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, .
     for k, place in enumerate(places):
         external = getrefcount(sources[k]) > 2  # beside the tuple of sources and the argument
         part, here = sources[k], (*path, place)
-        if part.sig.op == "leaf" or part.shape != e.shape:
+        if part.sig.op == "leaf" or part.dims != e.dims:
             continue
         if part.sig.costly and external:
             yield here, part
@@ -343,7 +346,7 @@ def _rebuild(e: Expression) -> None:
     sources = getattr(e, "sources", ())
     now = snapshot(e)
     sig, places = now.sig, _places(now.sig)
-    if len(sources) != len(places) or any(x.shape != now.shape or x.sig.general for x in sources):
+    if len(sources) != len(places) or any(x.dims != now.dims or x.sig.general for x in sources):
         return
     for source in sources:
         if source.sig.inside:
@@ -398,11 +401,11 @@ def write(target: Expression, value: Expression) -> None:
         now, reads_target = _copy(now), False
     sig = target.sig
     if not sig.general and not now.sig.general and sig.inner is not None and now.sig.flat is not None:
-        shape = target.shape
+        shape = target.dims
         n = shape[0] if len(shape) == 1 else prod(shape)
         fused.run_flat(now.sig.flat, now.sig.block, now.args, target.args[0], n)
     else:
-        run_into(now, target.args[0], target.geo[0] if sig.general else contiguous_strides(target.shape))
+        run_into(now, target.args[0], target.geo[0] if sig.general else contiguous_strides(target.dims))
     if reads_target and value.args is now.args:  # what else refers to it shall have the value of before
         copied, geo = copy_of(sig), target.geo if sig.general else ()
         operands, sources = value.keep, getattr(value, "sources", ())
@@ -414,11 +417,11 @@ def write(target: Expression, value: Expression) -> None:
 def _reads_where_it_writes(target: Expression, value: Expression) -> bool:
     """Whether `value` reads the target's storage only at the very elements that it writes."""
     storage = target.keep[0]
-    own = target.geo[0] if target.sig.general else contiguous_strides(target.shape)
+    own = target.geo[0] if target.sig.general else contiguous_strides(target.dims)
     addresses = [a for a, is_leaf in zip(value.args, _leaf_flags(value.sig), strict=True) if is_leaf]
-    geo = value.geo if value.sig.general else (contiguous_strides(value.shape),) * len(addresses)
+    geo = value.geo if value.sig.general else (contiguous_strides(value.dims),) * len(addresses)
     return all(
-        keeper is not storage or (address == target.args[0] and _same_places(target.shape, strides, own))
+        keeper is not storage or (address == target.args[0] and _same_places(target.dims, strides, own))
         for address, strides, keeper in zip(addresses, geo, value.keep, strict=True)
     )
 
@@ -437,7 +440,7 @@ def _copy(value: Expression) -> Expression:
     """The expression that copies a value in memory."""
     copy = Expression()
     copy.sig = copy_of(value.sig)
-    copy.shape, copy.args, copy.keep = value.shape, value.args, value.keep
+    copy.dims, copy.args, copy.keep = value.dims, value.args, value.keep
     if copy.sig.general:
         copy.geo = value.geo
     return copy

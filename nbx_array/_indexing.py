@@ -90,7 +90,7 @@ def set(x: Any, key: Any, value: Any) -> None:
     value = core.as_value(value, shape, x.dtype, x.device, "setitem")
     repeat = value.sig.op == "scalar"
     if repeat:
-        value.shape = ()
+        value.dims = ()
     if value.sig.op == "leaf" and (value.sig.general or value.keep[0] is x.keep[0]):
         value = core.copy(value)  # packed, and outside the memory that is written
     source = realize(value).memory()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,11 +13,12 @@ from nbx_array._data_types import result_type
 from nbx_array._elementwise import conj, multiply
 from nbx_array._expression import from_view, realize
 from nbx_array._manipulation import moveaxis, permute_dims, reshape
+from nbx_array._reduction import check_axis, check_integer
 from nbx_array._statistical import sum
 from nbx_array.kernels import matmul as kernels
 from nbx_array.kernels.types import kind
 from nbx_array.memory import View
-from nbx_array.memory.view import broadcast_shapes, broadcast_strides, collapse, contiguous_strides, normalize_axis
+from nbx_array.memory.view import broadcast_shapes, broadcast_strides, collapse, contiguous_strides
 
 _FLOAT32 = np.dtype(np.float32)
 _INT64 = np.dtype(np.int64)
@@ -112,10 +112,10 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
     _array(x2, "tensordot")
     if isinstance(axes, tuple | list):
         first, second = axes
-        left = tuple(normalize_axis(operator.index(axis), x1.ndim) for axis in first)
-        right = tuple(normalize_axis(operator.index(axis), x2.ndim) for axis in second)
+        left = tuple(check_axis("tensordot", axis, x1.ndim) for axis in first)
+        right = tuple(check_axis("tensordot", axis, x2.ndim) for axis in second)
     else:
-        count = operator.index(axes)
+        count = check_integer("tensordot", "axes", axes)
         if not 0 <= count <= min(x1.ndim, x2.ndim):
             raise ValueError(f"tensordot: {count} axes of shapes {x1.shape} and {x2.shape}")
         left, right = tuple(range(x1.ndim - count, x1.ndim)), tuple(range(count))
@@ -142,8 +142,7 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     >>> xp.vecdot(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.asarray([10.0, 1.0]))
     Array([12., 34.], device='cpu')
     """
-    axis = operator.index(axis)
-    places = [normalize_axis(axis, _array(x, "vecdot").ndim) for x in (x1, x2)]
+    places = [check_axis("vecdot", axis, _array(x, "vecdot").ndim) for x in (x1, x2)]
     lengths = [x.shape[place] for x, place in zip((x1, x2), places, strict=True)]
     if lengths[0] != lengths[1]:
         raise ValueError(f"vecdot: lengths {lengths[0]} and {lengths[1]} differ along axis {axis}")

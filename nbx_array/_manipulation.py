@@ -15,7 +15,7 @@ from nbx_array import _indexing, _statistical
 from nbx_array._array import Array, cast, view_basic
 from nbx_array._array import broadcast_to as _broadcast
 from nbx_array._array import copy as copied
-from nbx_array._creation import _array, _new, arange
+from nbx_array._creation import _array, _arrays, _new, _shape, arange
 from nbx_array._data_types import result_type
 from nbx_array._expression import describe, from_view, realize, write
 from nbx_array._searching import searchsorted
@@ -53,13 +53,9 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     Array([[1, 2],
            [1, 2]], device='cpu')
     """
+    dims = _shape(shape, _array(x, "broadcast_to").dtype, "broadcast_to")
     try:
-        dims = (operator.index(shape),) if not isinstance(shape, (tuple, list)) else tuple(map(operator.index, shape))
-    except TypeError:
-        raise TypeError(f"broadcast_to: a shape is an integer or a tuple of integers, not {shape!r}") from None
-    try:
-        geometry.check_shape(dims, x.itemsize if isinstance(x, Array) else 1)
-        return _broadcast(_array(x, "broadcast_to"), dims)
+        return _broadcast(x, dims)
     except ValueError as error:
         raise ValueError(f"broadcast_to: {error}") from None
 
@@ -102,7 +98,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     >>> xp.concat([xp.asarray([1, 2]), xp.asarray([3])])
     Array([1, 2, 3], device='cpu')
     """
-    parts = [_array(x, "concat") for x in arrays]
+    parts = _arrays(arrays, "concat")
     if not parts:
         raise ValueError("concat: at least one array is required")
     if axis is None:
@@ -149,7 +145,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     Array([[1, 2],
            [3, 4]], device='cpu')
     """
-    parts = [_array(x, "stack") for x in arrays]
+    parts = _arrays(arrays, "stack")
     if not parts:
         raise ValueError("stack: at least one array is required")
     if len({x.shape for x in parts}) > 1:
@@ -227,6 +223,8 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
         shape, strides = geometry.transpose(view.shape, view.strides, axes)
     except (ValueError, AxisError) as error:
         raise type(error)(f"permute_dims: {error}") from None
+    except TypeError:
+        raise TypeError(f"permute_dims: axes are a sequence of integers, not {axes!r}") from None
     return from_view(Array, view._replace(shape=shape, strides=strides))
 
 

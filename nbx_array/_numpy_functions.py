@@ -1,8 +1,11 @@
-"""NumPy's universal functions over our arrays: `np.exp(x)` is `nbx_array.exp(x)`."""
+"""NumPy's functions over our arrays: `np.exp(x)` is `exp(x)` of nbx_array, `np.sum(x, 0)` is `sum(x, axis=0)`."""
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Callable
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -66,9 +69,7 @@ def universal(ufunc: Any, method: str, inputs: tuple[Any, ...], out: tuple[Any, 
     """What `Array.__array_ufunc__` answers; NotImplemented for functions and options that the standard has not."""
     name = ufunc.__name__
     if any(isinstance(x, np.ndarray) for x in (*inputs, *out)):
-        raise TypeError(
-            f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray"
-        )
+        raise _mixed(name)
     if method == "reduce" and name in _REDUCTIONS:
         raise TypeError(f"{name}.reduce: NumPy reduces no nbx_array array; use nbx_array.{_REDUCTIONS[name]}")
     function = getattr(sys.modules["nbx_array"], _OURS.get(name, name), None)
@@ -79,3 +80,71 @@ def universal(ufunc: Any, method: str, inputs: tuple[Any, ...], out: tuple[Any, 
         return result
     (target,) = out
     return assign_in_place(target, result, name) if isinstance(target, Array) else NotImplemented
+
+
+def _mixed(name: str) -> TypeError:
+    return TypeError(f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray")
+
+
+# ---------------------------------------------------------------------------------------------- functions of arrays
+
+_ATTRIBUTES: dict[str, Callable[..., Any]] = {
+    "iscomplexobj": lambda x: x.dtype.kind == "c",
+    "isrealobj": lambda x: x.dtype.kind != "c",
+    "ndim": lambda a: a.ndim,
+    "shape": lambda a: a.shape,
+    "size": lambda a: a.size,
+    "transpose": lambda a, axes=None: a.T if axes is None else sys.modules["nbx_array"].permute_dims(a, axes),
+}
+"""What NumPy has as functions and our arrays know by themselves."""
+
+_RENAMED = {"a_max": "max", "a_min": "min", "amax": "max", "amin": "min", "concatenate": "concat", "ddof": "correction"}
+"""Older names in NumPy of functions and arguments."""
+
+
+def dispatched(function: Any, types: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What `Array.__array_function__` answers. TypeError for ndarrays, functions and arguments that are not ours."""
+    name = function.__name__
+    if any(issubclass(type, np.ndarray) for type in types):
+        raise _mixed(name)
+    ours = _counterpart(function)
+    if ours is None:
+        raise TypeError(
+            f"{name}: nbx_array has no {function.__module__}.{name}; numpy.asarray(x) gives an array that NumPy takes"
+        )
+    theirs, mine = _parameters(function), _parameters(ours)
+    given = inspect.Signature(list(theirs.values())).bind(*args, **keywords).arguments
+    positional = []
+    for their, parameter in zip(theirs, mine.values(), strict=False):
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            positional += given.pop(their)
+        elif parameter.kind is parameter.KEYWORD_ONLY or their not in given:
+            break
+        else:
+            positional.append(given.pop(their))
+    named = {_RENAMED.get(key, key): value for key, value in given.items() if value is not theirs[key].default}
+    unknown = [key for key in named if key not in mine or mine[key].kind is inspect.Parameter.POSITIONAL_ONLY]
+    if unknown:
+        raise TypeError(f"{name}: that of nbx_array has no argument {', '.join(unknown)}")
+    return ours(*positional, **named)
+
+
+@cache
+def _counterpart(function: Any) -> Callable[..., Any] | None:
+    """Our function that is one of NumPy's, of the same module and name; None if there is none."""
+    name, xp = function.__name__, sys.modules["nbx_array"]
+    match function.__module__:
+        case "numpy" if name in _ATTRIBUTES:
+            return _ATTRIBUTES[name]
+        case "numpy":
+            ours = vars(xp).get(_RENAMED.get(name, name))
+        case "numpy.linalg" | "numpy.fft":
+            ours = getattr(getattr(xp, function.__module__[6:]), name, None)
+        case _:
+            return None
+    return ours if isinstance(ours, FunctionType) else None
+
+
+@cache
+def _parameters(function: Any) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(function).parameters)

@@ -169,16 +169,16 @@ def combine(
             assert dtype is not None, op
             kids.append(signature.scalar(dtype, device))
             args += scalar_arguments(op, x, dtype)
-    shape = arrays[0].shape
-    general = any(kid.general for kid in kids) or any(x.shape != shape for x in arrays)
+    shape = arrays[0].dims
+    general = any(kid.general for kid in kids) or any(x.dims != shape for x in arrays)
     new = cls()
     new.sig = signature.operation(op, tuple(kids), compute, result, device, general=general, costly=costly)
     new.args = args
     new.keep = keep
     if general:
-        new.shape, new.geo = broadcast_operands(op, *map(layout, arrays[:1] if same else arrays))
+        new.dims, new.geo = broadcast_operands(op, *map(layout, arrays[:1] if same else arrays))
     else:
-        new.shape = shape
+        new.dims = shape
     if new.sig.inside:
         new.sources = tuple(originals[:1] if same else originals)
     _remember(op, new.sig, operands, same)
@@ -218,7 +218,7 @@ Layout = tuple[tuple[int, ...], tuple[Strides, ...] | None, int]
 
 def layout(x: Expression) -> Layout:
     """Shape, strides where they are not contiguous, and number of array operands."""
-    return x.shape, x.geo if x.sig.general else None, x.sig.leaves
+    return x.dims, x.geo if x.sig.general else None, x.sig.leaves
 
 
 @lru_cache(maxsize=4096)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -14,7 +15,7 @@ from nbx_array._expression import describe, evaluate, worth_compiling
 from nbx_array.kernels import reduction
 from nbx_array.kernels.signature import Sig, leaf
 from nbx_array.kernels.types import default_float, kind
-from nbx_array.memory.view import normalize_axes
+from nbx_array.memory.view import normalize_axes, normalize_axis
 
 Axis = int | tuple[int, ...] | None
 
@@ -31,6 +32,24 @@ def check_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
         raise ValueError(f"{name}: {error}, got {axis!r}") from None
     except TypeError:
         raise TypeError(f"{name}: axis must be an integer, a tuple of integers or None, not {axis!r}") from None
+
+
+def check_axis(name: str, axis: Any, ndim: int) -> int:
+    """One axis, counted from the front. Errors, of NumPy's types, name the function."""
+    try:
+        return normalize_axis(axis, ndim)
+    except AxisError as error:
+        raise AxisError(f"{name}: {error}") from None
+    except TypeError:
+        raise TypeError(f"{name}: an axis is an integer, not {axis!r}") from None
+
+
+def check_integer(name: str, what: str, value: Any) -> int:
+    """An integer that is no axis; TypeError names the function and what the integer is for."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: {what} is an integer, not {value!r}") from None
 
 
 _EMPTY: dict[str, Any] = {"sum": 0, "prod": 1, "mean": np.nan, "var": np.nan, "std": np.nan, "vector_norm": 0}
@@ -56,7 +75,7 @@ def reduce(
     storage = sig.allocate(prod(kept) * result.itemsize)
     reduction.reduce(name, sig, x.args, shape, x.geo if sig.general else None, axes, storage.ptr, number)
     new = Array()
-    new.sig, new.shape, new.args, new.keep = result, kept, (storage.ptr,), (storage,)
+    new.sig, new.dims, new.args, new.keep = result, kept, (storage.ptr,), (storage,)
     return new
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,7 @@ from nbx_array._array import Array, cast, copy, packed
 from nbx_array._creation import _array, _new
 from nbx_array._elementwise import imag, isnan, real
 from nbx_array._manipulation import moveaxis, reshape
-from nbx_array._reduction import check_axes
+from nbx_array._reduction import check_axis
 from nbx_array._taking import take_along_axis
 from nbx_array.kernels import sort as kernels
 from nbx_array.kernels.host import on_host
@@ -70,7 +69,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
 def _axis(name: str, x: Array, axis: int) -> int:
     if not _array(x, name).shape:
         raise ValueError(f"{name}: expected at least 1 dimension, got a 0-d array")
-    return check_axes(name, operator.index(axis), x.ndim)[0]
+    return check_axis(name, axis, x.ndim)
 
 
 def _argsort_complex(x: Array, axis: int, descending: bool) -> Array:

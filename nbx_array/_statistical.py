@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from math import prod as product
 from typing import Any
 
@@ -13,7 +12,7 @@ from nbx_array._creation import _array, _new
 from nbx_array._data_types import as_dtype
 from nbx_array._elementwise import add, imag, real, sqrt
 from nbx_array._expression import evaluate, realize, worth_compiling, write
-from nbx_array._reduction import Axis, check_axes, inexact, reduce
+from nbx_array._reduction import Axis, check_axes, check_axis, inexact, reduce
 from nbx_array.kernels import scan
 from nbx_array.kernels.reduction import TABLE as REDUCTIONS
 from nbx_array.kernels.reduction import result_dtype
@@ -180,7 +179,7 @@ def _running(name: str, x: Array, axis: int | None, dtype: Any, include_initial:
         x = x[None]
     if axis is None and x.ndim > 1:
         raise ValueError(f"{name}: x has shape {x.shape}; more than 1 dimension needs an axis")
-    (along,) = check_axes(name, 0 if axis is None else operator.index(axis), x.ndim)
+    along = check_axis(name, 0 if axis is None else axis, x.ndim)
     target = result_dtype(REDUCTIONS[scan.NAMES[name]], x.dtype) if dtype is None else as_dtype(dtype, name)
     x = cast(x, target)
     size = x.shape[along] + bool(include_initial)

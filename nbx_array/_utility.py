@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import operator
-
 from nbx_array._array import Array, cast, view_basic
 from nbx_array._creation import _array
 from nbx_array._elementwise import not_equal, subtract
 from nbx_array._manipulation import concat
-from nbx_array._reduction import Axis, check_axes, reduce
+from nbx_array._reduction import Axis, check_axes, check_axis, check_integer, reduce
 from nbx_array.kernels.pointwise import BOOL
 
 
@@ -51,9 +49,9 @@ def diff(
     """
     if not _array(x, "diff").shape:
         raise ValueError("diff: expected at least 1 dimension, got a 0-d array")
-    if operator.index(n) < 0:
+    if check_integer("diff", "n", n) < 0:
         raise ValueError(f"diff: n must not be negative, got {n}")
-    (along,) = check_axes("diff", operator.index(axis), x.ndim)
+    along = check_axis("diff", axis, x.ndim)
     if n == 0:
         return x
     if prepend is not None or append is not None:

@@ -8,12 +8,10 @@ zeros follow, where it is longer its beginning is taken.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.exceptions import AxisError
 
 from nbx_array._array import Array, cast
 from nbx_array._array import copy as copied
@@ -21,11 +19,12 @@ from nbx_array._creation import _array, _device, _new, _shape, arange
 from nbx_array._data_types import as_dtype
 from nbx_array._expression import realize
 from nbx_array._manipulation import roll
+from nbx_array._reduction import check_axis, check_integer
 from nbx_array.kernels import fft as kernels
 from nbx_array.kernels.fft import Kind
 from nbx_array.kernels.types import component, default_float, is_complex, kind
 from nbx_array.memory import View
-from nbx_array.memory.view import contiguous_strides, is_contiguous, normalize_axis
+from nbx_array.memory.view import contiguous_strides, is_contiguous
 
 __all__ = [
     "fft",
@@ -228,7 +227,7 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
 
 def _along(name: str, form: Kind, x: Array, n: int | None, axis: int, norm: str) -> Array:
     """Any of the transforms along one axis."""
-    place = _axis(name, axis, _array(x, name).ndim)
+    place = check_axis(name, axis, _array(x, name).ndim)
     given = x.shape[place]
     length = _length(name, n if n is not None else 2 * (given - 1) if form.real_output else given)
     if norm not in ("backward", "ortho", "forward", None):  # None is NumPy's other word for "backward"
@@ -254,7 +253,7 @@ def _along_axes(
     ndim = _array(x, name).ndim
     if axes is None:
         axes = range(ndim) if s is None else range(-len(s), 0)
-    places = [_axis(name, axis, ndim) for axis in axes]
+    places = [check_axis(name, axis, ndim) for axis in axes]
     if s is not None and len(s) != len(places):
         raise ValueError(f"{name}: {len(s)} lengths {s} and {len(places)} axes")
     lengths = [x.shape[place] if s is None or s[k] == -1 else s[k] for k, place in enumerate(places)]
@@ -291,15 +290,8 @@ def _complex(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.complex64 if component(dtype) == np.float32 else np.complex128)
 
 
-def _axis(name: str, axis: int, ndim: int) -> int:
-    try:
-        return normalize_axis(axis, ndim)
-    except AxisError as error:
-        raise AxisError(f"{name}: {error}") from None
-
-
 def _length(name: str, n: int) -> int:
-    length = operator.index(n)
+    length = check_integer(name, "n", n)
     if length < 1:
         raise ValueError(f"{name}: invalid number of data points, {length}")
     return length
@@ -323,5 +315,5 @@ def _rotated(name: str, x: Array, axes: int | Sequence[int] | None, direction: i
     """A copy of x whose axes are moved by half their length."""
     ndim = _array(x, name).ndim
     chosen = range(ndim) if axes is None else axes if isinstance(axes, Sequence) else (axes,)
-    places = tuple(_axis(name, axis, ndim) for axis in chosen)
+    places = tuple(check_axis(name, axis, ndim) for axis in chosen)
     return roll(x, tuple(direction * (x.shape[place] // 2) for place in places), axis=places) if places else copied(x)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import math
-import operator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,11 +20,11 @@ from nbx_array._elementwise import abs, conj, divide, isfinite, logical_and, mul
 from nbx_array._expression import from_view
 from nbx_array._linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from nbx_array._manipulation import broadcast_to, expand_dims, moveaxis, stack
-from nbx_array._reduction import Axis, check_axes, inexact, reduce
+from nbx_array._reduction import Axis, check_axes, check_axis, check_integer, inexact, reduce
 from nbx_array._searching import count_nonzero, where
 from nbx_array._statistical import max, min, sum
 from nbx_array.kernels.types import default_complex, kind
-from nbx_array.memory.view import broadcast_shapes, normalize_axis
+from nbx_array.memory.view import broadcast_shapes
 
 __all__ = [
     "cholesky",
@@ -391,9 +390,9 @@ def matrix_power(x: Array, n: int, /) -> Array:
     Array([[1., 5.],
            [0., 1.]], device='cpu')
     """
-    n = operator.index(n)
     if _matrices("matrix_power", x).shape[-1] != x.shape[-2]:
         raise ValueError(f"matrix_power: expected square matrices, got shape {x.shape}")
+    n = check_integer("matrix_power", "n", n)
     if n < 0:
         x, n = inv(x), -n
     if n == 0:
@@ -419,8 +418,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     >>> xp.linalg.cross(xp.asarray([1, 0, 0]), xp.asarray([0, 1, 0]))
     Array([0, 0, 1], device='cpu')
     """
-    axis = operator.index(axis)
-    places = [normalize_axis(axis, _array(x, "cross").ndim) for x in (x1, x2)]
+    places = [check_axis("cross", axis, _array(x, "cross").ndim) for x in (x1, x2)]
     for x, place in zip((x1, x2), places, strict=True):
         if x.shape[place] != 3:
             raise ValueError(f"cross: expected 3 components along axis {axis}, got shape {x.shape}")
@@ -456,7 +454,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     Array([1, 4], device='cpu')
     """
     view = _matrices("diagonal", x).memory()
-    offset = operator.index(offset)
+    offset = check_integer("diagonal", "offset", offset)
     (*dims, m, n), (*steps, row, column) = view.shape, view.strides
     length = builtins.max(builtins.min(m, n - offset) if offset >= 0 else builtins.min(m + offset, n), 0)
     start = (offset * column if offset > 0 else -offset * row) if length else 0

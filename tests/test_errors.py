@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from table import ROWS
@@ -103,10 +105,69 @@ def test_bad_input(error, pattern, act, xp):
 
 
 def test_comparing_with_what_is_no_number(xp):
-    """As NumPy's newer comparisons: nothing equals a word, and no exception."""
+    """As NumPy's newer comparisons: nothing equals a word. Lists are refused as other operators refuse them."""
     x = xp.ones(2)
     assert (x == "word") is False
     assert (x != None) is True  # noqa: E711
+    for act in (lambda: x == [1, 1], lambda: x != (1, 1), lambda: [1.0] in x):
+        with pytest.raises(TypeError, match=r"equal.*asarray"):
+            act()
+
+
+NO_ARRAYS = {"None": None, "list": [1, 2], "ndarray": np.ones(2), "text": "abc", "object": object()}
+TAKEN = {("asarray", "list"), ("asarray", "ndarray"), ("from_dlpack", "ndarray"), ("can_cast", "None")} | {
+    *((name, "None") for name in ("finfo", "isdtype", "memory_limit")),
+    *((name, "list") for name in ("empty", "ones", "zeros")),
+}
+"""Calls that are right: lists as shapes, None as the default dtype."""
+ABOUT_DEVICES = {"device", "explain", "launch", "set_device", "stream"}  # errors about devices name those
+
+
+@pytest.mark.parametrize("given", NO_ARRAYS)
+def test_errors_name_the_function(given, xp):
+    """Every function of the namespace, given what is no array, number, shape or dtype for each argument it needs."""
+    modules = (xp, xp.linalg, xp.fft)
+    functions = {name: getattr(module, name) for module in modules for name in getattr(module, "__all__", dir(module))}
+    for name, function in functions.items():
+        if not inspect.isfunction(function) or name.startswith("_") or name in ABOUT_DEVICES or (name, given) in TAKEN:
+            continue
+        parameters = inspect.signature(function).parameters.values()
+        needed = sum(p.default is p.empty and p.kind <= p.POSITIONAL_OR_KEYWORD for p in parameters)
+        if needed:
+            with pytest.raises((TypeError, ValueError, AttributeError), match=name):
+                function(*[NO_ARRAYS[given]] * needed)
+
+
+AXES = {
+    "concat": lambda xp, x: ([x, x],),
+    "repeat": lambda xp, x: (x, 2),
+    "roll": lambda xp, x: (x, 1),
+    "stack": lambda xp, x: ([x, x],),
+    "take": lambda xp, x: (x, xp.asarray([0])),
+    "take_along_axis": lambda xp, x: (x, xp.asarray([[0], [0]])),
+    "vecdot": lambda xp, x: (x, x),
+    "cross": lambda xp, x: (xp.ones((3, 3)), xp.ones((3, 3))),
+}
+
+
+def test_a_bool_is_no_axis(xp):
+    """TypeError, as NumPy's reductions; every function that has an axis."""
+    x, found = xp.ones((2, 2)), 0
+    for module in (xp, xp.linalg, xp.fft):
+        for name in getattr(module, "__all__", dir(module)):
+            function = getattr(module, name)
+            if inspect.isfunction(function) and "axis" in inspect.signature(function).parameters:
+                found += 1
+                args = AXES[name](xp, x) if name in AXES else (x,)
+                with pytest.raises(TypeError, match=rf"^{name}:.*True"):
+                    function(*args, axis=True)
+    assert found > 30
+    for act in (lambda: xp.permute_dims(x, (True, False)), lambda: xp.moveaxis(x, True, 0)):
+        with pytest.raises(TypeError, match="True"):
+            act()
+    for act in (lambda: xp.reshape(x, (True, 4)), lambda: xp.broadcast_to(x, (True, 2, 2)), lambda: xp.zeros(True)):
+        with pytest.raises(TypeError, match="shape"):
+            act()
 
 
 def test_nothing_is_half_written(xp):

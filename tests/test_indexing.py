@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from table import DTYPES, assert_same_bits, random_values
+from table import BFLOAT16, DTYPES, assert_same_bits, random_values
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)
 pytestmark = pytest.mark.filterwarnings("ignore:Deprecat")
@@ -266,6 +266,32 @@ def test_values_are_cast_and_broadcast(xp):
     assert x.tolist() == [[8, 7, 7]] * 2
     x[xp.asarray([1])] = [[9, 9, 9]]
     assert x[1].tolist() == [9, 9, 9]
+
+
+@pytest.mark.parametrize("name", [name for name, dtype in DTYPES.items() if dtype != BFLOAT16])
+@pytest.mark.filterwarnings("ignore")
+def test_scalars_assigned(name, xp):
+    """Cast or refused as NumPy has it for slices: signed integers take no scalar out of range, unsigned ones wrap it.
+
+    With arrays as indices NumPy wraps those that are NumPy's; here the index makes no difference.
+    """
+    numbers = [-1, 300, 2**31, 2**63, 2**64 - 1, 2**64, 1.5, 1e30, float("nan"), True, 1 + 2j]
+    scalars = [np.uint64(2**64 - 1), np.int64(300), np.int64(-1), np.float64(1e30), np.float64("nan"), np.bool_(True)]
+    for value in (*numbers, *scalars, np.float32(1.5), np.complex64(1 + 2j)):
+        a = np.zeros(2, DTYPES[name])
+        try:
+            a[:] = value
+        except (TypeError, ValueError, OverflowError) as error:
+            raised = type(error)
+        else:
+            raised = None
+        for key in (slice(None), (..., np.array([0, 1])), np.array([True, True])):
+            x = xp.zeros(2, dtype=DTYPES[name])
+            if raised:
+                refused(xp, raised, lambda x=x, key=key, value=value: x.__setitem__(ours(xp, key), value), x)
+            else:
+                x[ours(xp, key)] = value
+                assert_same_bits(xp.asnumpy(x), a)
 
 
 def refused(xp, error, act, *arrays):

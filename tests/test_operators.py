@@ -130,6 +130,21 @@ def test_in_place(name, xp):
             agree(name, xp.asnumpy(view), theirs[1:])
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float32", "float64"])
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value", "ignore:overflow")
+def test_divmod(dtype, xp):
+    x = np.array([0, 1, 2, 3, 7, 100, 5], dtype)
+    y = x[::-1].copy()
+    for left, right in ((x, y), (x, 3), (7, y)):
+        ours = (xp.asarray(part) if isinstance(part, np.ndarray) else part for part in (left, right))
+        for got, wanted in zip(divmod(*ours), divmod(left, right), strict=True):
+            assert_same_bits(xp.asnumpy(got), wanted)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        divmod(xp.ones(2), "word")
+    with pytest.raises(TypeError, match="unsupported operand"):
+        divmod(None, xp.ones(2))
+
+
 def test_in_place_refuses_another_shape(xp):
     x = xp.ones((3, 1))
     with pytest.raises(ValueError, match="shape"):

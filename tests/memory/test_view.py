@@ -195,7 +195,14 @@ def test_broadcast_strides(pair, target):
 # ------------------------------------------------------------------------------------------------ axes
 
 
-@pytest.mark.parametrize("axis", [-4, -3, -1, 0, 2, 3, 2**70, True, np.int8(-1), 1.0, "0", None])
+@pytest.mark.parametrize("axis", [True, False, (0, True), np.bool_(True)])
+def test_a_bool_is_no_axis(axis):
+    """As for NumPy's reductions; its `normalize_axis_index` takes one."""
+    with pytest.raises(TypeError):
+        geometry.normalize_axes(axis, 3)
+
+
+@pytest.mark.parametrize("axis", [-4, -3, -1, 0, 2, 3, 2**70, np.int8(-1), 1.0, "0", None])
 def test_normalize_axis(axis):
     expected = outcome(lambda: np.lib.array_utils.normalize_axis_index(axis, 3))
     if expected is OverflowError:
