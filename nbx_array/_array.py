@@ -559,7 +559,10 @@ class Array(Expression):
 
     def __round__(self, ndigits: int | None = None) -> Any:
         """The nearest int, ties to even; with digits an array, as NumPy's scalars have it. Of 0-d arrays alone."""
-        value = round(asnumpy(self)[()] if not self.shape else self._scalar("a rounded number"), ndigits)
+        if self.shape:
+            raise TypeError(f"round() takes 0-dimensional arrays, got shape {self.shape}; use nbx_array.round")
+        number: Any = asnumpy(self)[()]
+        value = round(number, ndigits)
         return value if ndigits is None else from_numpy(np.asarray(value, self.dtype), self.device)
 
     def __index__(self) -> int:
