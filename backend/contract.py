@@ -97,6 +97,10 @@ class Target(NamedTuple):
     arch: str | int
     warp_size: int
 
+    def __str__(self) -> str:
+        """As compilers name it: ``sm_90``, ``gfx942``, ``cpu``."""
+        return {"cuda": f"sm_{self.arch}", "cpu": "cpu"}.get(self.backend, str(self.arch))
+
 
 @dataclass(frozen=True)
 class CompiledKernel:

@@ -14,7 +14,7 @@ from .contract import Device, DriverUnavailable, get_device, get_driver
 #: In order of preference for the default device.
 ORDER = ("cuda", "hip", "metal", "cpu")
 #: Backends that this version has no driver for.
-NOT_BUILT = {"hip": "this version has no driver for AMD GPUs yet", "metal": "this version has no driver for Metal yet"}
+NOT_BUILT = {"metal": "this version has no driver for Metal yet"}
 
 _thread = threading.local()
 _default: Device | None = None

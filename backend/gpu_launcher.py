@@ -23,7 +23,7 @@ from . import native
 from .contract import CompiledKernel
 
 RECENT = 8  # launches remembered, for faults that surface later; a power of two
-GRID_LIMITS = (2**31 - 1, 65535, 65535)
+GRID_LIMITS = (2**31 - 1, 65535, 65535)  # thread blocks; a kernel may have to stay lower along x
 SCRATCH_ALIGNMENT = 256  # what the vendors' allocators give
 
 # What the native code reports to `Cells.report`.
@@ -34,14 +34,13 @@ class Cells(ctypes.Structure):
     """What the native code reads and writes of one device."""
 
     _fields_ = (
-        ("context", ctypes.c_uint64),
+        ("context", ctypes.c_uint64),  # CUDA's handle; HIP's is the number of the device
+        ("no_context", ctypes.c_uint64),  # what the vendor says where none is current
         ("stream", ctypes.c_uint64),  # where the current stream is written
         ("launches", ctypes.c_uint64),  # where the launches of all devices are counted
         ("turn", ctypes.c_uint64),  # launches of this device
         ("recent", ctypes.c_uint64 * RECENT),  # numbers of the kernels launched, by turn % RECENT
         # Addresses of the vendor's functions.
-        ("launch", ctypes.c_uint64),
-        ("launch_with_attributes", ctypes.c_uint64),
         ("get_context", ctypes.c_uint64),
         ("set_context", ctypes.c_uint64),
         ("allocate", ctypes.c_uint64),
@@ -55,10 +54,12 @@ class Cells(ctypes.Structure):
 WORDS = (
     "cells",
     "number",
+    "launch",  # address of the vendor's launch function: with attributes cuLaunchKernelEx, else one like cuLaunchKernel
     "function",
     "threads",
     "shared",
     "blocks",  # thread blocks a program: the size of a cluster
+    "programs",  # the most along x
     "attributes",
     "attribute_count",
     "global_scratch",
@@ -114,7 +115,8 @@ def _source(types: tuple[str, ...]) -> str:
   %y = zext i32 %arg{n + 1} to i64
   %z = zext i32 %arg{n + 2} to i64
   %xb = mul i64 %x, %blocks
-  %x.wrong = icmp ugt i64 %xb, {GRID_LIMITS[0]}
+{_word("programs").replace("%programs", "%most")}
+  %x.wrong = icmp ugt i64 %x, %most
   br i1 %x.wrong, label %grid.wrong, label %grid.y
 grid.y:
   %y.wrong = icmp ugt i64 %y, {GRID_LIMITS[1]}
@@ -131,7 +133,9 @@ grid.right:
 ; the device's context becomes current; that of another device is put back afterwards
 context.find:
   %current = alloca ptr
+  store i64 0, ptr %current  ; HIP writes four bytes
 {_cell("context")}
+{_cell("no_context")}
 {_cell("get_context")}
 {_cell("set_context")}
   %found = call i32 %get_context(ptr %current)
@@ -181,13 +185,13 @@ launching:
 {_word("shared", "i32")}
 {_word("attributes", "ptr")}
 {_word("attribute_count")}
+{_word("launch", "ptr")}
   %gx = trunc i64 %xb to i32
   %gy = trunc i64 %y to i32
   %gz = trunc i64 %z to i32
   %plain = icmp eq i64 %attribute_count, 0
   br i1 %plain, label %launching.plain, label %launching.special
 launching.plain:
-{_cell("launch")}
   %plain.code = call i32 %launch(ptr %function, i32 %gx, i32 %gy, i32 %gz, i32 %threads, i32 1, i32 1, i32 %shared,
                                  ptr %stream, ptr %pointers, ptr null)
   br label %launched
@@ -195,8 +199,7 @@ launching.special:
   %count32 = trunc i64 %attribute_count to i32
   %configuration = alloca {configuration_type}
 {_store_each("%configuration", configuration_type, configuration)}
-{_cell("launch_with_attributes")}
-  %special.code = call i32 %launch_with_attributes(ptr %configuration, ptr %function, ptr %pointers, ptr null)
+  %special.code = call i32 %launch(ptr %configuration, ptr %function, ptr %pointers, ptr null)
   br label %launched
 launched:
   %launched.code = phi i32 [ %plain.code, %launching.plain ], [ %special.code, %launching.special ]
@@ -209,7 +212,7 @@ scratch.return:
 
 context.restore:
   %outcome = phi i32 [ %launched.code, %launched ], [ %launched.code, %scratch.return ], [ %taken, %scratch.take ]
-  %theirs.none = icmp eq ptr %theirs, null
+  %theirs.none = icmp eq ptr %theirs, %no_context
   %context.stays = or i1 %ours, %theirs.none
   br i1 %context.stays, label %outcome.check, label %context.return
 context.return:
@@ -271,8 +274,9 @@ class _Configuration(ctypes.Structure):
 
 
 _pointer = ctypes.c_void_p
+_LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, *[ctypes.c_uint] * 7, _pointer, _pointer, _pointer)
+_LAUNCH_WITH_ATTRIBUTES = ctypes.CFUNCTYPE(ctypes.c_int, *[_pointer] * 4)
 _TAKES = {
-    "launch_with_attributes": (_pointer, _pointer, _pointer, _pointer),
     "get_context": (_pointer,),
     "set_context": (_pointer,),
     "allocate": (_pointer, ctypes.c_size_t, _pointer),
@@ -295,13 +299,14 @@ def through_ctypes(kernel: CompiledKernel, **words: int) -> Callable[..., None]:
     def run(*args: Any) -> None:
         native.check_arguments(kernel.name, types, names, args)
         *values, x, y, z = args
-        grid = (x * words["blocks"], y, z)
-        for axis, (size, limit) in enumerate(zip(grid, GRID_LIMITS, strict=True)):
+        limits = (words["programs"], *GRID_LIMITS[1:])
+        for axis, (size, limit) in enumerate(zip((x, y, z), limits, strict=True)):
             if size > limit:
                 cells.report(words["number"], GRID_TOO_LARGE, axis)
+        grid = (x * words["blocks"], y, z)
         if 0 in grid:
             return
-        current = ctypes.c_void_p()
+        current = ctypes.c_uint64()
         attempt(call["get_context"](ctypes.byref(current)))
         ours = current.value == cells.context
         if not ours:
@@ -309,7 +314,7 @@ def through_ctypes(kernel: CompiledKernel, **words: int) -> Callable[..., None]:
         try:
             launch(values, grid)
         finally:
-            if not ours and current.value is not None:
+            if not ours and current.value != cells.no_context:
                 call["set_context"](current.value)
         ctypes.c_uint64.from_address(cells.launches).value += 1
         cells.recent[cells.turn % RECENT] = words["number"]
@@ -327,10 +332,16 @@ def through_ctypes(kernel: CompiledKernel, **words: int) -> Callable[..., None]:
         packed += [struct.pack("Q", base.value), struct.pack("Q", base.value + offset)]
         slots = [ctypes.create_string_buffer(raw, len(raw)) for raw in packed]
         pointers = (ctypes.c_void_p * len(slots))(*map(ctypes.addressof, slots))
-        configuration = _Configuration(
-            grid, (words["threads"], 1, 1), words["shared"], stream, words["attributes"], words["attribute_count"]
-        )
-        code = call["launch_with_attributes"](ctypes.byref(configuration), words["function"], pointers, None)
+        sizes = (words["threads"], 1, 1)
+        if words["attribute_count"]:
+            configuration = _Configuration(
+                grid, sizes, words["shared"], stream, words["attributes"], words["attribute_count"]
+            )
+            special = _LAUNCH_WITH_ATTRIBUTES(words["launch"])
+            code = special(ctypes.byref(configuration), words["function"], pointers, None)
+        else:
+            plain = _LAUNCH(words["launch"])
+            code = plain(words["function"], *grid, *sizes, words["shared"], stream, pointers, None)
         if scratch:
             call["free"](base, stream)
         attempt(code)

@@ -51,9 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
             task, problem = running[done], done.result()
             if problem:
                 failures.append(task)
-                print(f"FAILED {task.label} for {_name(task.target)}: {problem}", flush=True)
+                print(f"FAILED {task.label} for {task.target}: {problem}", flush=True)
             elif options.verbose or count % 100 == 0:
-                print(f"{count:6} {task.label} for {_name(task.target)}", flush=True)
+                print(f"{count:6} {task.label} for {task.target}", flush=True)
     print(f"{len(tasks) - len(failures)} of {len(tasks)} compiled in {time.monotonic() - start:.1f} s")
     return 1 if failures else 0
 
@@ -101,10 +101,6 @@ def _listed(path: str, targets: list[Target]) -> Iterator[Task]:
         for target in targets:
             moved = registry.move(spec, recorded.backend, target.backend)
             yield Task(registry.describe(moved), moved, target)
-
-
-def _name(target: Target) -> str:
-    return f"sm_{target.arch}" if target.backend == "cuda" else "cpu" if target.backend == "cpu" else str(target.arch)
 
 
 if __name__ == "__main__":

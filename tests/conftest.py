@@ -20,7 +20,7 @@ settings.load_profile("nbx")
 def pytest_addoption(parser):
     parser.addoption(
         "--device",
-        help="where the tests run: cpu, cuda:0, or fake for a cuda:0 of host memory (default: the default device)",
+        help="where the tests run: cpu, cuda:0, hip:0; fake or fake-hip for a cuda:0 or hip:0 made of host memory",
     )
 
 
@@ -31,6 +31,10 @@ def pytest_configure(config):
         import fake_cuda
 
         fake_cuda.install(pytest.MonkeyPatch(), fake_cuda.FakeCuda(memory=1 << 32))
+    if config.getoption("device") == "fake-hip":
+        import fake_hip
+
+        fake_hip.install(pytest.MonkeyPatch(), fake_hip.FakeHip(memory=1 << 32))
 
 
 def pytest_report_header(config):
@@ -45,7 +49,7 @@ def xp(request):
 
     chosen = request.config.getoption("device")
     if chosen is not None:
-        nbx_array.set_device("cuda:0" if chosen == "fake" else chosen)
+        nbx_array.set_device({"fake": "cuda:0", "fake-hip": "hip:0"}.get(chosen, chosen))
     return nbx_array
 
 

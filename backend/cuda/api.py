@@ -1,4 +1,4 @@
-"""The CUDA driver API by ctypes: the functions that are called, their argument types, and their errors.
+"""CUDA's driver API: the functions that are called, and the numbers of cuda.h.
 
 Only libcuda.so.1, which comes with the display driver, is used, and nothing of the CUDA toolkit. Symbols with a version
 suffix are those that cuda.h maps the plain name to.
@@ -7,67 +7,56 @@ suffix are those that cuda.h maps the plain name to.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from typing import Any
+
+from ..gpu_api import ADDRESS, BYTE, HANDLE, INT, OUT, SIZE, SUCCESS, TEXT, UINT, Functions, GpuApi
 
 LIBRARY = "libcuda.so.1"
 
-_int, _uint, _size, _handle, _text = ctypes.c_int, ctypes.c_uint, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_char_p
-_address = ctypes.c_uint64  # CUdeviceptr
-_out = ctypes.c_void_p  # a pointer to where a result is written: ctypes.byref(...)
-
-# name: (symbol, argument types); every one returns a CUresult
-FUNCTIONS: dict[str, tuple[str, tuple[type, ...]]] = {
-    "cuInit": ("cuInit", (_uint,)),
-    "cuDriverGetVersion": ("cuDriverGetVersion", (_out,)),
-    "cuGetErrorName": ("cuGetErrorName", (_int, _out)),
-    "cuGetErrorString": ("cuGetErrorString", (_int, _out)),
-    "cuDeviceGetCount": ("cuDeviceGetCount", (_out,)),
-    "cuDeviceGet": ("cuDeviceGet", (_out, _int)),
-    "cuDeviceGetName": ("cuDeviceGetName", (_out, _int, _int)),
-    "cuDeviceGetAttribute": ("cuDeviceGetAttribute", (_out, _int, _int)),
-    "cuDeviceTotalMem": ("cuDeviceTotalMem_v2", (_out, _int)),
-    "cuDevicePrimaryCtxRetain": ("cuDevicePrimaryCtxRetain", (_out, _int)),
-    "cuCtxGetCurrent": ("cuCtxGetCurrent", (_out,)),
-    "cuCtxSetCurrent": ("cuCtxSetCurrent", (_handle,)),
-    "cuCtxSynchronize": ("cuCtxSynchronize", ()),
-    "cuModuleLoadData": ("cuModuleLoadData", (_out, _text)),
-    "cuModuleGetFunction": ("cuModuleGetFunction", (_out, _handle, _text)),
-    "cuFuncSetAttribute": ("cuFuncSetAttribute", (_handle, _int, _int)),
-    "cuLaunchKernel": ("cuLaunchKernel", (_handle, *[_uint] * 7, _handle, _handle, _handle)),
-    "cuLaunchKernelEx": ("cuLaunchKernelEx", (_handle, _handle, _handle, _handle)),
-    "cuMemAlloc": ("cuMemAlloc_v2", (_out, _size)),
-    "cuMemFree": ("cuMemFree_v2", (_address,)),
-    "cuMemAllocAsync": ("cuMemAllocAsync", (_out, _size, _handle)),
-    "cuMemFreeAsync": ("cuMemFreeAsync", (_address, _handle)),
-    "cuMemHostAlloc": ("cuMemHostAlloc", (_out, _size, _uint)),
-    "cuMemFreeHost": ("cuMemFreeHost", (_handle,)),
-    "cuMemGetInfo": ("cuMemGetInfo_v2", (_out, _out)),
-    "cuMemcpyHtoD": ("cuMemcpyHtoD_v2", (_address, _handle, _size)),
-    "cuMemcpyDtoH": ("cuMemcpyDtoH_v2", (_handle, _address, _size)),
-    "cuMemcpyHtoDAsync": ("cuMemcpyHtoDAsync_v2", (_address, _handle, _size, _handle)),
-    "cuMemcpyDtoHAsync": ("cuMemcpyDtoHAsync_v2", (_handle, _address, _size, _handle)),
-    "cuMemcpyAsync": ("cuMemcpyAsync", (_address, _address, _size, _handle)),
-    "cuMemsetD8Async": ("cuMemsetD8Async", (_address, ctypes.c_ubyte, _size, _handle)),
-    "cuPointerGetAttribute": ("cuPointerGetAttribute", (_out, _int, _address)),
-    "cuStreamCreate": ("cuStreamCreate", (_out, _uint)),
-    "cuStreamDestroy": ("cuStreamDestroy_v2", (_handle,)),
-    "cuStreamSynchronize": ("cuStreamSynchronize", (_handle,)),
-    "cuStreamWaitEvent": ("cuStreamWaitEvent", (_handle, _handle, _uint)),
-    "cuEventCreate": ("cuEventCreate", (_out, _uint)),
-    "cuEventDestroy": ("cuEventDestroy_v2", (_handle,)),
-    "cuEventRecord": ("cuEventRecord", (_handle, _handle)),
-    "cuEventSynchronize": ("cuEventSynchronize", (_handle,)),
-    "cuEventQuery": ("cuEventQuery", (_handle,)),
-    "cuEventElapsedTime": ("cuEventElapsedTime", (_out, _handle, _handle)),
+FUNCTIONS: Functions = {
+    "initialize": ("cuInit", (UINT,)),
+    "version": ("cuDriverGetVersion", (OUT,)),
+    "error_name": ("cuGetErrorName", (INT, OUT)),
+    "error_text": ("cuGetErrorString", (INT, OUT)),
+    "count_devices": ("cuDeviceGetCount", (OUT,)),
+    "get_device": ("cuDeviceGet", (OUT, INT)),
+    "device_name": ("cuDeviceGetName", (OUT, INT, INT)),
+    "device_attribute": ("cuDeviceGetAttribute", (OUT, INT, INT)),
+    "device_memory": ("cuDeviceTotalMem_v2", (OUT, INT)),
+    "retain_context": ("cuDevicePrimaryCtxRetain", (OUT, INT)),
+    "get_current": ("cuCtxGetCurrent", (OUT,)),
+    "set_current": ("cuCtxSetCurrent", (HANDLE,)),
+    "synchronize": ("cuCtxSynchronize", ()),
+    "load_module": ("cuModuleLoadData", (OUT, TEXT)),
+    "get_function": ("cuModuleGetFunction", (OUT, HANDLE, TEXT)),
+    "set_function_attribute": ("cuFuncSetAttribute", (HANDLE, INT, INT)),
+    "launch": ("cuLaunchKernel", (HANDLE, *[UINT] * 7, HANDLE, HANDLE, HANDLE)),
+    "launch_with_attributes": ("cuLaunchKernelEx", (HANDLE, HANDLE, HANDLE, HANDLE)),
+    "allocate": ("cuMemAlloc_v2", (OUT, SIZE)),
+    "free": ("cuMemFree_v2", (ADDRESS,)),
+    "allocate_async": ("cuMemAllocAsync", (OUT, SIZE, HANDLE)),
+    "free_async": ("cuMemFreeAsync", (ADDRESS, HANDLE)),
+    "allocate_pinned": ("cuMemHostAlloc", (OUT, SIZE, UINT)),
+    "free_pinned": ("cuMemFreeHost", (HANDLE,)),
+    "memory": ("cuMemGetInfo_v2", (OUT, OUT)),
+    "copy_from_host": ("cuMemcpyHtoD_v2", (ADDRESS, HANDLE, SIZE)),
+    "copy_to_host": ("cuMemcpyDtoH_v2", (HANDLE, ADDRESS, SIZE)),
+    "copy_from_host_async": ("cuMemcpyHtoDAsync_v2", (ADDRESS, HANDLE, SIZE, HANDLE)),
+    "copy_to_host_async": ("cuMemcpyDtoHAsync_v2", (HANDLE, ADDRESS, SIZE, HANDLE)),
+    "copy_async": ("cuMemcpyAsync", (ADDRESS, ADDRESS, SIZE, HANDLE)),
+    "fill_async": ("cuMemsetD8Async", (ADDRESS, BYTE, SIZE, HANDLE)),
+    "pointer_attribute": ("cuPointerGetAttribute", (OUT, INT, ADDRESS)),
+    "create_stream": ("cuStreamCreate", (OUT, UINT)),
+    "destroy_stream": ("cuStreamDestroy_v2", (HANDLE,)),
+    "synchronize_stream": ("cuStreamSynchronize", (HANDLE,)),
+    "wait_event": ("cuStreamWaitEvent", (HANDLE, HANDLE, UINT)),
+    "create_event": ("cuEventCreate", (OUT, UINT)),
+    "destroy_event": ("cuEventDestroy_v2", (HANDLE,)),
+    "record_event": ("cuEventRecord", (HANDLE, HANDLE)),
+    "synchronize_event": ("cuEventSynchronize", (HANDLE,)),
+    "query_event": ("cuEventQuery", (HANDLE,)),
+    "elapsed_time": ("cuEventElapsedTime", (OUT, HANDLE, HANDLE)),
 }
-
-SUCCESS = 0
-INVALID_VALUE = 1
-OUT_OF_MEMORY = 2
-NOT_READY = 600
-#: Codes of a fault in a kernel, which a later call reports. The context is lost with it.
-FAULTS = frozenset({214, 220, 226, *range(700, 704), 710, *range(714, 720), 721, 999})
 
 #: CUdevice_attribute: the name of a property here, and its number in cuda.h.
 DEVICE_ATTRIBUTES = {
@@ -96,11 +85,7 @@ FUNCTION_MAX_DYNAMIC_SHARED = 8
 FUNCTION_NON_PORTABLE_CLUSTER = 14
 LAUNCH_COOPERATIVE = 2
 LAUNCH_CLUSTER_DIMENSION = 4
-POINTER_MEMORY_TYPE = 2
-POINTER_DEVICE_ORDINAL = 9
 MEMORY_TYPE_DEVICE = 2
-HOST_ALLOC_PORTABLE = 1
-EVENT_DISABLE_TIMING = 2
 #: Handles that stand for the legacy default stream.
 LEGACY_STREAMS = (0, 1)
 
@@ -111,33 +96,26 @@ class LaunchAttribute(ctypes.Structure):
     _fields_ = (("id", ctypes.c_uint64), ("value", ctypes.c_uint32 * 16))
 
 
-class CudaApi:
-    """libcuda's functions as attributes; each returns a result code, which the driver looks at.
+class CudaApi(GpuApi):
+    """libcuda; the context is lost with a fault in a kernel."""
 
-    ``library`` is anything whose attributes are C functions (a `ctypes.CDLL`); the tests pass one of their own.
-    """
+    title = "CUDA"
+    functions = FUNCTIONS
+    attributes = DEVICE_ATTRIBUTES
+    faults = frozenset({214, 220, 226, *range(700, 704), 710, *range(714, 720), 721, 999})
+    default_streams = LEGACY_STREAMS
+    no_context = 0
 
     def __init__(self, library: Any = None):
-        self.library = ctypes.CDLL(LIBRARY) if library is None else library
-        self._addresses: dict[str, int] = {}
-        for name, (symbol, arguments) in FUNCTIONS.items():
-            address = ctypes.cast(getattr(self.library, symbol), ctypes.c_void_p).value
-            assert address is not None
-            self._addresses[name] = address
-            setattr(self, name, ctypes.CFUNCTYPE(ctypes.c_int, *arguments)(address))
+        super().__init__(ctypes.CDLL(LIBRARY) if library is None else library)
 
-    def __getattr__(self, name: str) -> Callable[..., int]:
-        raise AttributeError(f"the CUDA function {name} is not bound: FUNCTIONS lists those that are")
-
-    def address(self, name: str) -> int:
-        """The function's address, for native code that calls it."""
-        return self._addresses[name]
-
-    def describe(self, code: int) -> str:
-        """CUDA's own name and text of a result code."""
-        texts = []
-        for function in (self.cuGetErrorName, self.cuGetErrorString):
+    def texts(self, code: int) -> list[str]:
+        found = []
+        for function in (self.error_name, self.error_text):
             text = ctypes.c_char_p()
             if function(code, ctypes.byref(text)) == SUCCESS and text.value:
-                texts.append(text.value.decode())
-        return f"{': '.join(texts)} (code {code})" if texts else f"unknown CUDA error {code}"
+                found.append(text.value.decode())
+        return found
+
+    def device_memory_type(self) -> int:
+        return MEMORY_TYPE_DEVICE

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbx_array.backend import compiler, contract, launcher
+from nbx_array.backend import compiler, contract, gpu_api, launcher
 from nbx_array.backend.contract import get_driver
 from nbx_array.backend.cuda import CudaDriver, api
 from nbx_array.backend.cuda.api import CudaApi
@@ -59,6 +59,11 @@ ATTRIBUTES = {
     "memory_pools": 1,
     "cluster_launch": 1,
 }
+
+
+def plain(symbol: str) -> str:
+    """A function's name in cuda.h, without the version that its symbol has."""
+    return symbol.removesuffix("_v2")
 
 
 @dataclass
@@ -124,7 +129,8 @@ class FakeCuda:
         self._contexts: dict[int, int] = {}
         self._default: dict[int, _Stream] = {}
         self._functions: dict[str, Any] = {}
-        for name, (symbol, arguments) in api.FUNCTIONS.items():
+        for symbol, arguments in api.FUNCTIONS.values():
+            name = plain(symbol)
             prototype = ctypes.CFUNCTYPE(
                 ctypes.c_int, *[ctypes.c_void_p if a is ctypes.c_char_p else a for a in arguments]
             )
@@ -306,7 +312,7 @@ class FakeCuda:
 
     def _cuEventElapsedTime(self, out: int, start: int, end: int) -> None:
         events = [self._event(start), self._event(end)]
-        _require(all(not e.flags & api.EVENT_DISABLE_TIMING and e.stream for e in events), 400)
+        _require(all(not e.flags & gpu_api.EVENT_DISABLE_TIMING and e.stream for e in events), 400)
         for event in events:
             _require(event.stream is not None and event.stream.started >= event.position, 600)
         _put(out, ctypes.c_float, 0.5 * (events[1].position - events[0].position))
@@ -395,7 +401,7 @@ class FakeCuda:
     def _cuPointerGetAttribute(self, out: int, attribute: int, address: int) -> None:
         found = self._find(address)
         _require(found is not None or address in self.pinned, 1)
-        value = 1 if found is None else 2 if attribute == api.POINTER_MEMORY_TYPE else found[2]
+        value = 1 if found is None else 2 if attribute == gpu_api.POINTER_MEMORY_TYPE else found[2]
         _put(out, ctypes.c_uint, value)
 
     # -- kernels
