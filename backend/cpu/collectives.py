@@ -10,31 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from ..ttir.indices import Index, Indices, Operand, constant_index, flatten, join, width_of
 from ..ttir.reader import Block, Operation, Value
-from .elements import Index, Indices, constant_index, flatten, join, width_of
-from .emission import ZERO, Operand, operand
+from ..ttir.types import ATOMIC_OPERATIONS, HALVES, SIZES, NotSupported, bits_of, is_float
+from .emission import ZERO, operand
 from .nests import Nests
-from .scalars import (
-    BINARY,
-    FLOAT_EXTREMA,
-    HALVES,
-    INTEGER_EXTREMA,
-    SIZES,
-    NotSupported,
-    bits_of,
-    float_literal,
-    is_float,
-    literal,
-    memory_type,
-    register_type,
-)
+from .scalars import BINARY, FLOAT_EXTREMA, INTEGER_EXTREMA, float_literal, literal, memory_type, register_type
 
 #: Accumulators of a reduction along the last axis.
 LANES = 64
 #: A reduction of a tensor over so few elements is written out.
 FEW = 8
-
-ATOMIC_OPERATIONS = dict(enumerate(("and", "or", "xor", "add", "fadd", "max", "min", "umax", "umin", "xchg"), 1))
 
 #: Values that leave the other operand unchanged. A sum's first is -0, since 0 + -0 is 0.
 NEUTRAL_INTEGERS = {"addi": 0, "muli": 1, "ori": 0, "xori": 0, "andi": -1, "maxui": 0, "minui": -1}

@@ -9,12 +9,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from ..ttir.graph import PERMUTING, STRUCTURAL, depends_on, has_loads, is_lazy
+from ..ttir.graph import increment_of, reads_in_place
+from ..ttir.indices import Indices, Operand, flatten
 from ..ttir.reader import Block, Operation, Value
+from ..ttir.types import SIZES, NotSupported
 from .collectives import Collectives
-from .elements import Indices, flatten
-from .emission import ZERO, Operand, operand
-from .scalars import SIZES, NotSupported, register_type
+from .emission import ZERO, operand
+from .scalars import register_type
 
 
 class ControlFlow(Collectives):
@@ -106,7 +107,7 @@ class ControlFlow(Collectives):
                 phis.append((name, register_type(argument.type.element), self.scalars[init]))
                 self.scalars[argument] = name
                 scalars.append(k)
-            elif (increment := self.increment_of(argument, init, new, body)) is not None:
+            elif (increment := increment_of(argument, init, new, body, self.materialised)) is not None:
                 distance = operand(self.name())
                 self.inductions[argument] = self.inductions[op.results[k]] = (init, distance)
                 phis.append((distance, self.distance_type(argument), ZERO))
@@ -193,24 +194,6 @@ class ControlFlow(Collectives):
 
     # -- what a loop carries
 
-    def increment_of(self, argument: Value, init: Value, new: Value, body: Block) -> Value | None:
-        """The scalar, or tensor of equal elements, that each iteration adds to a carried tensor of cheap elements."""
-        op = new.operation
-        if op is None or op.name not in ("tt.addptr", "arith.addi") or op.operands[0] is not argument:
-            return None
-        if op.block is not body or has_loads(init) or init in self.materialised:
-            return None
-        return self.uniform(op.operands[1])
-
-    def uniform(self, value: Value) -> Value | None:
-        """The scalar that every element of a tensor equals; a constant tensor stands for itself."""
-        op = value.operation
-        if not value.type.is_tensor or (op is not None and op.name == "arith.constant"):
-            return value
-        if op is not None and op.name in ("tt.splat", "tt.broadcast", "tt.expand_dims"):
-            return self.uniform(op.operands[0])
-        return None
-
     def distance_type(self, argument: Value) -> str:
         return "i64" if argument.type.element == "ptr" else register_type(argument.type.element)
 
@@ -229,7 +212,7 @@ class ControlFlow(Collectives):
             return
         olds = {argument for argument, _, _ in items}
         shapes = {argument.shape for argument, _, _ in items}
-        if len(shapes) == 1 and all(self.reads_in_place(value, olds) for _, _, value in items):
+        if len(shapes) == 1 and all(reads_in_place(value, olds, self.places) for _, _, value in items):
 
             def body(indices: Indices) -> None:
                 news = [self.at(value, indices) for _, _, value in items]
@@ -249,11 +232,3 @@ class ControlFlow(Collectives):
             copies.append((place, source, value.type.size * SIZES[value.type.element]))
         for place, source, nbytes in copies:
             self.copy(place, source, nbytes)
-
-    def reads_in_place(self, value: Value, olds: set[Value]) -> bool:
-        """Whether an element of ``value`` reads no element of ``olds`` but that at its own place."""
-        if value in olds or value in self.places or value.operation is None or not is_lazy(value.operation):
-            return True
-        if value.operation.name in PERMUTING or value.operation.name in STRUCTURAL:
-            return not depends_on(value, olds)
-        return all(self.reads_in_place(one, olds) for one in value.operation.operands)

@@ -1,77 +1,14 @@
-"""Elements of tensors: where an element is (indices as strings of bits), and its value as code.
-
-Every dimension of a Triton tensor is a power of two, so an index is a string of bits, and reshaping, transposing and
-broadcasting only cut and join strings. An :data:`Index` says which bits come from which loop counter.
-"""
+"""Elements of tensors: the value of each as code."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
 
+from ..ttir.indices import Field, Index, Indices, Operand, cut, flatten, operand_indices, width_of
 from ..ttir.reader import Value
-from .emission import FALSE, TRUE, ZERO, Operand, level_of, operand
+from .emission import FALSE, TRUE, ZERO, level_of, operand
 from .scalars import Scalars, is_literal, literal, memory_type, register_type
-
-
-class Field(NamedTuple):
-    """Bits ``shift`` to ``shift + bits`` of an i32."""
-
-    operand: Operand
-    shift: int
-    bits: int
-
-
-#: Fields, the lowest bits first; the empty index is 0.
-Index = tuple[Field, ...]
-Indices = tuple[Index, ...]
-
-
-def width_of(size: int) -> int:
-    """The bits that count to a power of two."""
-    return size.bit_length() - 1
-
-
-def join(parts: Sequence[Index]) -> Index:
-    """Indices one after the other, the lowest bits first."""
-    fields: list[Field] = []
-    for part in parts:
-        for field in part:
-            last = fields[-1] if fields else None
-            if last and last.operand == field.operand and last.shift + last.bits == field.shift:
-                fields[-1] = Field(last.operand, last.shift, last.bits + field.bits)
-            else:
-                fields.append(field)
-    return tuple(fields)
-
-
-def cut(index: Index, low: int, bits: int) -> Index:
-    """Bits ``low`` to ``low + bits`` of an index."""
-    fields, place = [], 0
-    for field in index:
-        start, stop = max(low, place), min(low + bits, place + field.bits)
-        if start < stop:
-            fields.append(Field(field.operand, field.shift + start - place, stop - start))
-        place += field.bits
-    return join([tuple(fields)])
-
-
-def flatten(indices: Indices) -> Index:
-    """The place of an element in a tensor laid out row by row."""
-    return join(indices[::-1])
-
-
-def unflatten(index: Index, shape: Sequence[int]) -> Indices:
-    indices, place = [], 0
-    for size in reversed(shape):
-        indices.append(cut(index, place, width_of(size)))
-        place += width_of(size)
-    return tuple(reversed(indices))
-
-
-def constant_index(value: int, size: int) -> Index:
-    return (Field(Operand(str(value)), 0, width_of(size)),) if size > 1 else ()
 
 
 class Elements(Scalars):
@@ -221,37 +158,12 @@ class Elements(Scalars):
                 chosen = self.emit(f"{'trunc' if kind == 'i64' else 'zext'} {kind} {chosen} to i32", chosen)
             row = (Field(chosen, 0, width_of(operands[0].shape[axis])),)
             return self.at(operands[0], (*indices[:axis], row, *indices[axis + 1 :]))
-        moved = self.operand_indices(value, indices)
+        moved = operand_indices(value, indices)
         if moved is not None:
             return self.at(operands[0], moved)
         if op.name == "tt.load":
             return self.load_element(element, [self.at(one, indices) for one in operands])
         return self.apply(op, [self.at(one, indices) for one in operands])
-
-    @staticmethod
-    def operand_indices(value: Value, indices: Indices) -> Indices | None:
-        """For an operation that only moves elements: where its operand's element is."""
-        op = value.operation
-        assert op is not None
-        shape = op.operands[0].type.shape
-        if op.name == "tt.expand_dims":
-            axis = op.integer("axis")
-            return indices[:axis] + indices[axis + 1 :]
-        if op.name == "tt.broadcast":
-            assert shape is not None
-            return tuple(() if size == 1 else index for size, index in zip(shape, indices, strict=True))
-        if op.name == "tt.trans":
-            order = op.integers("order")
-            moved: list[Index] = [()] * len(order)
-            for axis, source in enumerate(order):
-                moved[source] = indices[axis]
-            return tuple(moved)
-        if op.name == "tt.reshape":
-            assert shape is not None
-            return unflatten(flatten(indices), shape)
-        if op.name == "tt.split":
-            return (*indices, constant_index(value.number, 2))
-        return None
 
     def choose(self, element: str, condition: Operand, yes: Operand, no: Operand) -> Operand:
         kind = register_type(element)

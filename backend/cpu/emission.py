@@ -9,19 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from ..ttir.indices import Operand
+
 #: A kernel's buffers lie on the stack up to this many bytes in all, else the larger ones in memory from malloc.
 STACK_LIMIT = 256 << 10
 LARGE = 4 << 10
-
-
-class Operand(str):
-    """A value in LLVM IR: a name or a literal."""
-
-    #: The depth of the loop of the nest that the value changes in; -1 where it does not.
-    level = -1
-    #: Whether it follows from loop counters alone, and whether some bits of one were cut off on the way.
-    counts = False
-    wraps = False
 
 
 def operand(text: str, level: int = -1) -> Operand:

@@ -12,11 +12,12 @@ branches), and statements here.
 from __future__ import annotations
 
 from ..ttir.graph import is_lazy, make_plan
+from ..ttir.indices import Indices
 from ..ttir.reader import Operation, kernel_of, read
+from ..ttir.types import SIZES, NotSupported
 from .control import ControlFlow
-from .elements import Indices
 from .emission import operand
-from .scalars import SIZES, NotSupported, memory_type, register_type
+from .scalars import memory_type, register_type
 
 #: Statements without an effect here.
 IGNORED = frozenset(("tt.assert", "tt.print", "ttg.barrier", "gpu.barrier", "llvm.intr.assume"))

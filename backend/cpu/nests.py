@@ -15,10 +15,12 @@ from math import prod
 from typing import NamedTuple
 
 from ..ttir.graph import PERMUTING
+from ..ttir.indices import Index, Indices, Operand, operand_indices, unflatten
 from ..ttir.reader import Value
-from .elements import Elements, Index, Indices, unflatten
-from .emission import Operand, Segment, operand
-from .scalars import INTEGER_PREDICATES, register_type
+from ..ttir.types import INTEGER_PREDICATES
+from .elements import Elements
+from .emission import Segment, operand
+from .scalars import register_type
 
 #: Dimensions are joined into one loop until it has this many iterations.
 SHORTEST_INNER_LOOP = 16
@@ -235,7 +237,7 @@ class Nests(Elements):
             return
         if op is None or op.name in ("arith.constant", "tt.splat", "tt.make_range"):
             return
-        moved = self.operand_indices(value, indices)
+        moved = operand_indices(value, indices)
         if moved is not None:
             self.probe(op.operands[0], moved, counters, found, seen)
             return
@@ -270,7 +272,7 @@ class Nests(Elements):
             orequal = predicate[2] == "e"
             found.append(Bound((mask, indices), counter, Linear({}, limit.terms, limit.constant + orequal)))
         elif op.name in ("tt.expand_dims", "tt.broadcast"):
-            moved = self.operand_indices(mask, indices)
+            moved = operand_indices(mask, indices)
             assert moved is not None
             self.comparisons(op.operands[0], moved, counters, found)
 
@@ -293,7 +295,7 @@ class Nests(Elements):
                 return Linear({}, [], int(self.scalars[op.operands[0]]))
             return self.linear(op.operands[0], (), counters)
         if op.name in ("tt.expand_dims", "tt.broadcast"):
-            moved = self.operand_indices(value, indices)
+            moved = operand_indices(value, indices)
             assert moved is not None
             return self.linear(op.operands[0], moved, counters)
         if op.name == "arith.extsi":

@@ -13,18 +13,25 @@ import math
 import re
 import struct
 
+from ..ttir.indices import Operand
 from ..ttir.reader import Operation, Value
+from ..ttir.types import (
+    FLOAT_PREDICATES,
+    HALVES,
+    INTEGER_PREDICATES,
+    SIZES,
+    NotSupported,
+    bits_of,
+    is_float,
+)
 from .codegen import LIBRARY_FUNCTIONS
-from .emission import FALSE, TRUE, Emitter, Operand, level_of, operand
+from .emission import FALSE, TRUE, Emitter, level_of, operand
 
 #: LLVM's type of an element in a register. In memory, i1 takes a byte.
 REGISTER_TYPES = {
     "i1": "i1", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "index": "i64",
     "f16": "i16", "bf16": "i16", "f32": "float", "f64": "double", "ptr": "ptr",
 }  # fmt: skip
-SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "index": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "ptr": 8}
-HALVES = ("f16", "bf16")
-FLOATS = ("f16", "bf16", "f32", "f64")
 
 BINARY = {
     "addi": "add", "subi": "sub", "muli": "mul", "andi": "and", "ori": "or", "xori": "xor",
@@ -35,16 +42,9 @@ INTEGER_EXTREMA = {"maxsi": "smax", "minsi": "smin", "maxui": "umax", "minui": "
 #: Those that let NaN win, and those that let the number win.
 FLOAT_EXTREMA = {"maximumf": ("maximum", True), "minimumf": ("minimum", True)}
 FLOAT_EXTREMA |= {"maxnumf": ("maximum", False), "minnumf": ("minimum", False)}
-INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-FLOAT_PREDICATES = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
-                    "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true")  # fmt: skip
 ROUNDINGS = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "absf": "fabs", "trunc": "trunc", "round": "round",
              "roundeven": "roundeven", "precise_sqrt": "sqrt"}  # fmt: skip
 ZERO_FLOAT = "0x0000000000000000"
-
-
-class NotSupported(NotImplementedError):
-    """An operation that kernels on the CPU cannot use."""
 
 
 def register_type(element: str) -> str:
@@ -56,14 +56,6 @@ def register_type(element: str) -> str:
 
 def memory_type(element: str) -> str:
     return "i8" if element == "i1" else register_type(element)
-
-
-def bits_of(element: str) -> int:
-    return 1 if element == "i1" else 8 * SIZES[element]
-
-
-def is_float(element: str) -> bool:
-    return element in FLOATS
 
 
 def float_literal(element: str, value: float) -> Operand:

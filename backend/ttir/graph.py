@@ -8,7 +8,7 @@ expensive and would be computed several times, or when it holds loads that must 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from .reader import Block, Operation, Value
@@ -69,13 +69,15 @@ class Plan(NamedTuple):
     offsets: set[Value]
 
 
-def make_plan(function: Operation) -> Plan:
+def make_plan(function: Operation, permuting: frozenset[str] = PERMUTING) -> Plan:
+    """What to store in memory; ``permuting`` are the operations that read elements which their sink's loop does
+    elsewhere."""
     operations = list(walk(function.regions[0]))
     groups = _group_stores(function.regions[0])
     materialised: set[Value] = set()
-    sinks = _sinks(operations, groups, materialised)
+    sinks = _sinks(operations, groups, materialised, permuting)
     _mark_expensive(operations, sinks, materialised)
-    sinks = _sinks(operations, groups, materialised)
+    sinks = _sinks(operations, groups, materialised, permuting)
     _mark_early_loads(operations, sinks, groups, materialised)
     return Plan(materialised, groups, _offsets(operations))
 
@@ -100,7 +102,10 @@ def _group_stores(blocks: list[Block]) -> dict[Operation, list[Operation]]:
 
 
 def _sinks(
-    operations: list[Operation], groups: dict[Operation, list[Operation]], materialised: set[Value]
+    operations: list[Operation],
+    groups: dict[Operation, list[Operation]],
+    materialised: set[Value],
+    permuting: frozenset[str],
 ) -> dict[Value, set[Sink]]:
     """Where each lazy tensor is computed."""
     sinks: dict[Value, set[Sink]] = {}
@@ -113,7 +118,7 @@ def _sinks(
             found: set[Sink] = set()
             for user, _ in value.uses:
                 if is_lazy(user) and user.results[0].type.is_tensor:
-                    permuted = user.name in PERMUTING
+                    permuted = user.name in permuting
                     for result in user.results:
                         if result in materialised:
                             found.add(Sink(user, permuted))
@@ -236,3 +241,33 @@ def has_loads(value: Value) -> bool:
             return True
         work += value.operation.operands
     return False
+
+
+def increment_of(argument: Value, init: Value, new: Value, body: Block, materialised: set[Value]) -> Value | None:
+    """The scalar, or tensor of equal elements, that each iteration adds to a carried tensor of cheap elements."""
+    op = new.operation
+    if op is None or op.name not in ("tt.addptr", "arith.addi") or op.operands[0] is not argument:
+        return None
+    if op.block is not body or has_loads(init) or init in materialised:
+        return None
+    return uniform(op.operands[1])
+
+
+def uniform(value: Value) -> Value | None:
+    """The scalar that every element of a tensor equals; a constant tensor stands for itself."""
+    op = value.operation
+    if not value.type.is_tensor or (op is not None and op.name == "arith.constant"):
+        return value
+    if op is not None and op.name in ("tt.splat", "tt.broadcast", "tt.expand_dims"):
+        return uniform(op.operands[0])
+    return None
+
+
+def reads_in_place(value: Value, olds: set[Value], kept: Container[Value]) -> bool:
+    """Whether an element of ``value`` reads no element of ``olds`` but that at its own place. ``kept`` are the tensors
+    that are read from where they are kept."""
+    if value in olds or value in kept or value.operation is None or not is_lazy(value.operation):
+        return True
+    if value.operation.name in PERMUTING or value.operation.name in STRUCTURAL:
+        return not depends_on(value, olds)
+    return all(reads_in_place(one, olds, kept) for one in value.operation.operands)

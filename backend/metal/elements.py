@@ -1,0 +1,247 @@
+"""Elements of tensors: the value of each as code, and loops of a threadgroup over them.
+
+In a loop over elements, element ``i`` is computed by thread ``i % threads``; a tensor of fewer elements than there are
+threads is computed by several at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from math import prod
+
+from ..ttir.indices import Field, Index, Indices, Operand, cut, flatten, operand_indices, unflatten, width_of
+from ..ttir.reader import Value
+from ..ttir.types import SIZES
+from .emission import TID, Home, element_kind, kind_of, memory_kind
+from .scalars import Scalars, integer_literal, literal, literal_value
+
+
+class Elements(Scalars):
+    """Emits the elements of tensors and the values of scalars."""
+
+    def __init__(self, threads: int, shared: set[Value]) -> None:
+        super().__init__(threads)
+        #: Tensors that live in memory of the threadgroup, and those found to need it while emitting.
+        self.shared = shared
+        self.foreign: set[Value] = set()
+        self.scalars: dict[Value, Operand] = {}
+        self.places: dict[Value, Home] = {}
+        #: Pointers that a loop increases: their first value, and how far they have come.
+        self.inductions: dict[Value, tuple[Value, Operand]] = {}
+        #: Values of elements in the block of code being written.
+        self.known: dict[object, Operand] = {}
+        #: How many bits of an operand an index can have.
+        self.widths: dict[Operand, int] = {TID: self.thread_bits}
+
+    # -- indices
+
+    def counter(self, name: Operand, bits: int) -> Index:
+        self.widths[name] = bits
+        return (Field(name, 0, bits),) if bits else ()
+
+    def field_value(self, field: Field) -> Operand:
+        number = literal_value(field.operand)
+        if number is not None:
+            return integer_literal("i32", number >> field.shift & (1 << field.bits) - 1)
+        text = f"{field.operand} >> {field.shift}" if field.shift else str(field.operand)
+        if field.shift + field.bits < self.widths.get(field.operand, 32):
+            text = f"({text}) & {(1 << field.bits) - 1}u" if field.shift else f"{text} & {(1 << field.bits) - 1}u"
+        return Operand(text)
+
+    def index_value(self, index: Index) -> Operand:
+        """An index as a uint."""
+        known = self.known.get(index)
+        if known is not None:
+            return known
+        constant, place, parts = 0, 0, []
+        for field in index:
+            part = self.field_value(field)
+            value = literal_value(part)
+            if value is not None:
+                constant += value << place
+            else:
+                parts.append(f"({part}) * {1 << place}u" if place else f"({part})" if " " in part else str(part))
+            place += field.bits
+        if not parts:
+            return integer_literal("i32", constant)
+        if constant:
+            parts.append(f"{constant}u")
+        text = " + ".join(parts)
+        result = self.known[index] = Operand(text) if re.fullmatch(r"\w+", text) else self.emit("uint", text)
+        return result
+
+    # -- loops
+
+    def fresh(self, emit: Callable[[], None]) -> None:
+        """Run ``emit`` and forget what it learns: it is in a block of its own."""
+        known, self.known = self.known, dict(self.known)
+        emit()
+        self.known = known
+
+    def when(self, condition: str, body: Callable[[], None]) -> None:
+        """Run ``body``'s code where the condition holds."""
+        if condition == "true":
+            body()
+        elif condition != "false":
+            with self.braces(f"if ({condition})"):
+                self.fresh(body)
+
+    def section(self, body: Callable[[], None]) -> None:
+        self.known = {}
+        super().section(body)
+        self.known = {}
+
+    def count_up(self, bits: int, body: Callable[[Index], None]) -> None:
+        """``body`` for each index of some bits, which every thread counts through; no loop for a single one."""
+        if not bits:
+            body(())
+            return
+        name = self.name("i")
+        with self.braces(f"for (uint {name} = 0; {name} < {1 << bits}u; ++{name})"):
+            self.fresh(lambda: body(self.counter(name, bits)))
+
+    def elements(self, shape: Sequence[int], body: Callable[[Indices], None], once: bool = False) -> None:
+        """``body`` for each element; with ``once`` by one thread alone, as what it does to memory wants."""
+        bits = width_of(prod(shape))
+        own = min(bits, self.thread_bits)
+
+        def one(slot: Index) -> None:
+            flat: Index = ((Field(TID, 0, own),) if own else ()) + slot
+            body(unflatten(flat, shape))
+
+        if once and own < self.thread_bits:
+            with self.braces(f"if ({TID} < {1 << own}u)"):
+                self.fresh(lambda: one(()))
+        else:
+            self.count_up(bits - own, one)
+
+    # -- homes
+
+    def home_of(self, *values: Value) -> Home:
+        """A new home of a tensor, which may go by several names; not its place yet."""
+        value = values[0]
+        element = value.type.element
+        shared = any(one in self.shared for one in values)
+        kind = kind_of(value.type) if element == "ptr" else memory_kind(element) if shared else element_kind(element)
+        home = self.new_home(kind, SIZES[element] * value.type.size, width_of(value.type.size), shared)
+        home.values.update(values)
+        return home
+
+    def buffer(self, element: str, bits: int) -> Home:
+        """Memory of the threadgroup for a moment."""
+        return self.new_home(memory_kind(element), SIZES[element] << bits, bits, True)
+
+    def place_in(self, home: Home, flat: Index, writes: bool) -> str:
+        """An element in its home. One in other threads' registers is noted, and the text is not to be used."""
+        self.touch(home, writes)
+        if home.shared:
+            return f"{home.name}[{self.index_value(flat)}]"
+        own = min(home.bits, self.thread_bits)
+        if cut(flat, 0, own) != ((Field(TID, 0, own),) if own else ()):
+            self.foreign |= home.values
+            return home.name
+        if home.bits == own:
+            return home.name
+        return f"{home.name}[{self.index_value(cut(flat, own, home.bits - own))}]"
+
+    def put(self, home: Home, flat: Index, value: str) -> None:
+        text = f"uchar({value})" if home.kind == "uchar" else value
+        self.add(f"{self.place_in(home, flat, True)} = {text};")
+
+    def put_all(self, homes: Sequence[Home], flat: Index, values: Sequence[str]) -> None:
+        for home, value in zip(homes, values, strict=True):
+            self.put(home, flat, value)
+
+    def get(self, home: Home, value: Value, flat: Index) -> Operand:
+        place = self.place_in(home, flat, False)
+        is_byte = home.shared and value.type.element == "i1"
+        return self.emit(kind_of(value.type), f"{place} != 0" if is_byte else place)
+
+    def fill(self, home: Home, value: Value) -> None:
+        """Compute a tensor into a home."""
+        shape = value.shape
+
+        def body(indices: Indices) -> None:
+            self.put(home, flatten(indices), self.at(value, indices))
+
+        self.section(lambda: self.elements(shape, body, once=home.shared))
+
+    def materialise(self, value: Value) -> None:
+        home = self.home_of(value)
+        self.fill(home, value)
+        self.places[value] = home
+
+    # -- values
+
+    def scalar(self, value: Value) -> Operand:
+        """The value of a scalar, or of a tensor without dimensions."""
+        return self.at(value, ()) if value.type.is_tensor else self.scalars[value]
+
+    def at(self, value: Value, indices: Indices) -> Operand:
+        """The element of a tensor at some indices, computed here unless it is known; for a scalar its value."""
+        if not value.type.is_tensor:
+            return self.scalars[value]
+        key = (value, indices)
+        result = self.known.get(key)
+        if result is None:
+            result = self.known[key] = self.compute(value, indices)
+        return result
+
+    def compute(self, value: Value, indices: Indices) -> Operand:
+        element = value.type.element
+        if value in self.places:
+            return self.get(self.places[value], value, flatten(indices))
+        if value in self.inductions:
+            base, distance = self.inductions[value]
+            first = self.at(base, indices)
+            return self.emit(kind_of(value.type), f"{first} + long({distance})" if element == "ptr" else
+                             self.wrapped(element, f"{self.widened(element, first)} + {distance}"))  # fmt: skip
+        op = value.operation
+        assert op is not None, value
+        operands = op.operands
+        if op.name == "arith.constant":
+            found = re.match(r"dense<([^\[\]]*)> : ", op.attributes["value"])
+            assert found, op.attributes["value"]
+            return literal(element, found[1])
+        if op.name == "tt.splat":
+            return self.scalars[operands[0]]
+        if op.name == "tt.make_range":
+            place, start = self.index_value(indices[0]), op.integer("start")
+            return self.emit("uint", f"{place} + {start}u") if start else place
+        if op.name in ("tt.join", "tt.cat"):
+            if op.name == "tt.join":
+                side, rest = indices[-1], indices[:-1]
+            else:
+                half = width_of(value.shape[0]) - 1
+                side, rest = cut(indices[0], half, 1), (cut(indices[0], 0, half), *indices[1:])
+            which = self.index_value(side)
+            known = literal_value(which)
+            if known is not None:
+                return self.at(operands[known], rest)
+            left, right = (self.at(one, rest) for one in operands)
+            return self.emit(kind_of(value.type), f"{which} == 0u ? {left} : {right}")
+        if op.name == "tt.gather":
+            axis = op.integer("axis")
+            chosen = self.emit("uint", f"uint({self.at(operands[1], indices)})")
+            row = (Field(chosen, 0, width_of(operands[0].shape[axis])),)
+            return self.at(operands[0], (*indices[:axis], row, *indices[axis + 1 :]))
+        moved = operand_indices(value, indices)
+        if moved is not None:
+            return self.at(operands[0], moved)
+        if op.name == "tt.load":
+            return self.load_element(value, [self.at(one, indices) for one in operands], op.flag("isVolatile"))
+        return self.apply(op, [self.at(one, indices) for one in operands])
+
+    def load_element(self, value: Value, operands: list[Operand], volatile: bool) -> Operand:
+        """``tt.load``: address, and perhaps a mask and what to take where it does not hold."""
+        address, mask, other = (*operands, None, None)[:3]
+        element, kind = value.type.element, kind_of(value.type)
+        if volatile:
+            address = Operand(f"((volatile device {memory_kind(element)}*){address})")
+        loaded = f"*{address} != 0" if element == "i1" else f"*{address}"
+        if mask is None or mask == "true":
+            return self.emit(kind, loaded)
+        if other is None:
+            other = literal(element, "0")
+        return self.emit(kind, f"{mask} ? {loaded} : {other}")
