@@ -65,8 +65,9 @@ class Function(NamedTuple):
     domain: Callable[..., Any]  # where the reference is finite: of float64 arrays, gives an array of bool
     ranges: tuple[tuple[float, float], ...]  # where to look closely
     hard: Callable[[Format], Iterable[Any]] = lambda form: ()  # arguments to look at with their neighbours
-    pairs: Callable[[np.random.Generator, int, Format], tuple[Any, Any]] | None = None  # for a function of two
+    pairs: Callable[[np.random.Generator, int, Format], tuple[Any, ...]] | None = None  # for a function of several
     unit: Callable[..., mpf] | None = None  # a larger unit than the result's, from the arguments and the format
+    bound: float = 2  # how many units float32 and float64 may be off
 
 
 def anywhere(*x: np.ndarray) -> Any:
@@ -180,9 +181,9 @@ def points(function: Function, form: Format, count: int, rng: np.random.Generato
     """Arguments inside the function's domain: about `count` of each kind."""
     with np.errstate(all="ignore"):
         if function.pairs is not None:
-            some = [anything(rng, count, form), anything(rng, count, form)]
-            close = [rng.uniform(*function.ranges[0], count).astype(form.dtype) for _ in range(2)]
             chosen = [np.asarray(x).astype(form.dtype) for x in function.pairs(rng, 2 * count, form)]
+            some = [anything(rng, count, form) for _ in chosen]
+            close = [rng.uniform(*function.ranges[0], count).astype(form.dtype) for _ in chosen]
             x = tuple(np.concatenate(three) for three in zip(some, close, chosen, strict=True))
         else:
             powers = np.exp2(np.arange(form.least - form.precision + 1, form.greatest + 1, dtype=np.float64))
@@ -242,31 +243,42 @@ def on_device(function: Callable[..., Any], xp: Any, device: Any) -> Callable[..
     return lambda *x: np.asarray(function(*(xp.asarray(a, device=device) for a in x)))
 
 
-def table(xp: Any, device: Any, names: Sequence[str], count: int, seed: int) -> list[str]:
-    columns = [*FORMATS, "NumPy float32", "NumPy float64"]
+class Peers(NamedTuple):
+    """The module whose functions are measured, and the one beside it."""
+
+    ours: Any
+    theirs: Any
+    name: str
+
+
+def table(
+    functions: Sequence[Function], peers: Peers, xp: Any, device: Any, names: Sequence[str], count: int, seed: int
+) -> list[str]:
+    columns = [*FORMATS, f"{peers.name} float32", f"{peers.name} float64"]
     lines = [f"| function | {' | '.join(columns)} |", f"|---|{'--:|' * len(columns)}"]
-    for function in FUNCTIONS:
+    for function in functions:
         if names and function.name not in names:
             continue
         cells = {}
         for name, form in FORMATS.items():
             rng = np.random.default_rng([seed, zlib.crc32(f"{function.name} {name}".encode())])
             x = points(function, form, count, rng)
-
-            ours = worst(function, form, x, on_device(getattr(xp, function.name), xp, device))
+            ours = worst(function, form, x, on_device(getattr(peers.ours, function.name), xp, device))
             print(f"{function.name} {name}: {ours}, {x[0].size} points", file=sys.stderr)
             cells[name] = f"{ours.error:.3f}"
-            theirs = getattr(np, function.name, None)
-            if f"NumPy {name}" in columns and theirs is not None:
-                cells[f"NumPy {name}"] = f"{worst(function, form, x, theirs).error:.3f}"
+            theirs = getattr(peers.theirs, function.name, None)
+            if f"{peers.name} {name}" in columns and theirs is not None:
+                error = worst(function, form, x, theirs).error
+                cells[f"{peers.name} {name}"] = f"{error:.3f}" if error < 1000 else f"{error:.0e}"
         lines.append(f"| {function.name} | {' | '.join(cells.get(c, '') for c in columns)} |")
     return lines
 
 
-def main() -> None:
+def run(functions: Sequence[Function], peers: Peers, script: str, title: str, says: str, description: str) -> None:
+    """The command line of a script that prints a table of errors."""
     import nbx_array as xp
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", help="cpu or cuda:0 (default: the default device)")
     parser.add_argument("--count", type=int, default=2000, help="points of each kind")
     parser.add_argument("--seed", type=int, default=0)
@@ -274,18 +286,25 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="functions (default: all)")
     options = parser.parse_args()
     device = options.device or xp.empty(0).device
+    module = sys.modules[peers.theirs.__name__.partition(".")[0]]
     lines = [
-        f"# Largest errors on {device}, in units in the last place",
+        f"# {title} on {device}, in units in the last place",
         "",
-        f"`python benchmarks/accuracy.py --count {options.count} --seed {options.seed}`, "
-        f"Python {platform.python_version()}, NumPy {np.__version__}. "
-        "The unit of logaddexp is eps·max(|x|, |y|), or the result's where that is larger.",
+        f"`python benchmarks/{script} --count {options.count} --seed {options.seed}`, "
+        f"Python {platform.python_version()}, {peers.name} {module.__version__}. {says}",
         "",
-        *table(xp, device, options.names, options.count, options.seed),
+        *table(functions, peers, xp, device, options.names, options.count, options.seed),
     ]
     print("\n".join(lines))
     if options.output:
         options.output.write_text("\n".join(lines) + "\n")
+
+
+def main() -> None:
+    import nbx_array as xp
+
+    says = "The unit of logaddexp is eps·max(|x|, |y|), or the result's where that is larger."
+    run(FUNCTIONS, Peers(xp, np, "NumPy"), "accuracy.py", "Largest errors", says, __doc__ or "")
 
 
 if __name__ == "__main__":

@@ -57,6 +57,11 @@ def _unary_float(name: str, module: str, complex_module: str | None = "complex_f
     )
 
 
+def _special(name: str, arity: int, module: str) -> Pointwise:
+    """A function of `nbx_array.special`: of real numbers, its result floating point."""
+    return Pointwise(name, arity, "biuf", "float", f"special_{module}.{name}", costly=True)
+
+
 _ROWS = [
     # arithmetic
     Pointwise("add", 2, "biufc", "same", _e("add"), _c("add"), _e("logical_or")),
@@ -136,7 +141,33 @@ _ROWS = [
     _unary_float("atanh", "hyperbolic"),
 ]
 
-TABLE: dict[str, Pointwise] = {row.name: row for row in _ROWS}
+_SPECIAL_ROWS = [
+    _special("expit", 1, "logarithms"),
+    _special("logit", 1, "logarithms"),
+    _special("log_expit", 1, "logarithms"),
+    _special("xlogy", 2, "logarithms"),
+    _special("xlog1py", 2, "logarithms"),
+    _special("entr", 1, "logarithms"),
+    _special("rel_entr", 2, "logarithms"),
+    _special("kl_div", 2, "logarithms"),
+    _special("sinc", 1, "logarithms"),
+    _special("erf", 1, "errors"),
+    _special("erfc", 1, "errors"),
+    _special("erfinv", 1, "errors"),
+    _special("erfcinv", 1, "errors"),
+    _special("ndtr", 1, "errors"),
+    _special("ndtri", 1, "errors"),
+    _special("log_ndtr", 1, "errors"),
+    _special("i0", 1, "bessel"),
+    _special("i0e", 1, "bessel"),
+    _special("i1", 1, "bessel"),
+    _special("i1e", 1, "bessel"),
+]
+
+SPECIAL: dict[str, Pointwise] = {row.name: row for row in _SPECIAL_ROWS}
+"""The functions of `nbx_array.special` among them."""
+
+TABLE: dict[str, Pointwise] = {row.name: row for row in _ROWS} | SPECIAL
 """Every element-wise function by its name, save `where`, `clip` and casts, which `generate` knows by itself."""
 
 

@@ -8,7 +8,7 @@ called to learn which kernel that is, and never reach the launch itself, so addr
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
@@ -17,7 +17,7 @@ from nbx_array.backend.contract import Device, Target
 from nbx_array.backend.recording import Spec
 from nbx_array.kernels import creation, fft, fused, indexing, matmul, reduction, scan, signature, sort
 from nbx_array.kernels.linalg import jacobi, panels
-from nbx_array.kernels.pointwise import TABLE, Pointwise, UnsupportedDtype, resolve
+from nbx_array.kernels.pointwise import SPECIAL, TABLE, Pointwise, UnsupportedDtype, resolve
 from nbx_array.kernels.types import component, default_float, is_complex, kind
 from nbx_array.memory import View, wrap
 
@@ -48,16 +48,25 @@ def _computed(row: Pointwise, device: Device) -> Iterator[tuple[np.dtype, np.dty
 
 
 def pointwise(device: Device) -> Launches:
-    """Every function of the table for every dtype that it is computed in, over contiguous arrays."""
-    for row in TABLE.values():
+    """Every function of the standard for every dtype that it is computed in, over contiguous arrays."""
+    yield from _over_arrays([row for row in TABLE.values() if row.name not in SPECIAL], device)
+
+
+def special(device: Device) -> Launches:
+    """Every special function, likewise."""
+    yield from _over_arrays(SPECIAL.values(), device)
+
+
+def _over_arrays(rows: Iterable[Pointwise], device: Device) -> Launches:
+    for row in rows:
         for compute, result in _computed(row, device):
             yield _flat(row.name, (signature.leaf(compute, device),) * row.arity, compute, result)
 
 
 def scalars(device: Device) -> Launches:
-    """Every function of two operands with a scalar on either side."""
+    """Every function of the standard of two operands with a scalar on either side."""
     for row in TABLE.values():
-        if row.arity == 2:
+        if row.arity == 2 and row.name not in SPECIAL:
             for compute, result in _computed(row, device):
                 array, number = signature.leaf(compute, device), signature.scalar(compute, device)
                 yield _flat(row.name, (array, number), compute, result)
@@ -226,6 +235,7 @@ def factorisations(device: Device) -> Launches:
 
 FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "pointwise": pointwise,
+    "special": special,
     "scalars": scalars,
     "casts": casts,
     "where": choice,

@@ -170,7 +170,7 @@ newaxis = None
 
 def __getattr__(name: str) -> object:
     """What is loaded when first asked for."""
-    if name in ("fft", "linalg"):
+    if name in ("fft", "linalg", "special"):
         import importlib
 
         return importlib.import_module(f"nbx_array.{name}")

@@ -29,8 +29,11 @@ def compile_ahead(*arguments: object) -> subprocess.CompletedProcess[str]:
     return run("-m", "nbx_array.kernels", "compile", "--jobs", 2, *arguments)
 
 
-@pytest.mark.parametrize("text", ["sm_80", "sm_90", "gfx942", "gfx1100"])
-@pytest.mark.parametrize("family", registry.FAMILIES)
+TARGETS = ("sm_80", "sm_90", "gfx942", "gfx1100")
+
+
+@pytest.mark.parametrize("text", TARGETS)
+@pytest.mark.parametrize("family", [family for family in registry.FAMILIES if family != "special"])
 def test_every_function_compiles_for_every_target(family, text):
     """Each function for the first and the last dtype that it takes; the command compiles all of them."""
     target = parse_target(text)
@@ -40,6 +43,15 @@ def test_every_function_compiles_for_every_target(family, text):
     chosen = {spec for specs in same.values() for spec in (specs[0], specs[-1])}
     problems = {registry.describe(spec): ahead.compile_ahead(spec, target) for spec in chosen}
     assert not {name: problem for name, problem in problems.items() if problem}
+
+
+@pytest.mark.parametrize("text", TARGETS)
+def test_special_functions_compile(text):
+    """Long kernels of one kind of arithmetic: each for one of the targets, in float32 or in float64."""
+    target = parse_target(text)
+    chosen = registry.specs("special", target)[5 * TARGETS.index(text) % 8 :: 8]
+    problems = {registry.describe(spec): ahead.compile_ahead(spec, target) for spec in chosen}
+    assert problems and not {name: problem for name, problem in problems.items() if problem}
 
 
 def test_every_module_that_launches_kernels_is_in_the_registry():

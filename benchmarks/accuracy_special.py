@@ -1,0 +1,139 @@
+"""The largest error of every special function, in units in the last place, against mpmath.
+
+    python benchmarks/accuracy_special.py [--device cuda:0] [--count 2000] [--seed 0] [--output FILE] [name ...]
+
+prints a table as accuracy.py does, SciPy's errors at the same points beside ours. A function is a row of FUNCTIONS;
+tests hold its bound. Where a unit is given, the condition of the function is unbounded, and it says what the error is
+measured in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from accuracy import Format, Function, Peers, anywhere, around_one, run
+from mpmath import mp, mpf
+from special_coefficients import erfcinv as erfcinv_of_root
+from special_coefficients import far_bessel
+
+# ------------------------------------------------------------------------------------------------------- references
+
+
+def xlogy(x: mpf, y: mpf) -> mpf:
+    return x * mp.log(y)
+
+
+def erfc(x: mpf) -> mpf:
+    return mp.erfc(min(max(x, -(10**4)), 10**4))  # beyond, it is 2 or less than the smallest number
+
+
+def erfcinv(q: mpf) -> mpf:
+    if q > 1:
+        return -erfcinv(2 - q)
+    return mp.erfinv(1 - q) if q > 0.1 else erfcinv_of_root(mp.sqrt(-mp.log(q)))
+
+
+def log_ndtr(x: mpf) -> mpf:
+    if x > -1000:
+        return mp.log(erfc(-x / mp.sqrt(2)) / 2) if x < 0 else mp.log1p(-erfc(x / mp.sqrt(2)) / 2)
+    series = sum((-1) ** k * mp.fac2(2 * k - 1) / x ** (2 * k) for k in range(1, 9))
+    return -x * x / 2 - mp.log(-x * mp.sqrt(2 * mp.pi)) + mp.log1p(series)
+
+
+def bessel(order: int, x: mpf) -> mpf:
+    return mp.besseli(order, min(max(x, -2000), 2000))  # overflows before
+
+
+def scaled_bessel(order: int, x: mpf) -> mpf:
+    a = abs(x)
+    value = far_bessel(order, a) / mp.sqrt(a) if a > 1000 else mp.exp(-a) * mp.besseli(order, a)
+    return -value if order and x < 0 else value
+
+
+# ----------------------------------------------------------------------------------------------------- hard arguments
+
+
+def around_half(form: Format) -> list[mpf]:
+    return [mpf(0.5) + s * mpf(2) ** -k for k in range(2, form.precision) for s in (1, -1)]
+
+
+def around_zero_and_two(form: Format) -> list[mpf]:
+    small = [mpf(2) ** k for k in range(form.least - form.precision + 1, 0, 7)]
+    return [*small, *(2 - x for x in small if x > mpf(2) ** -form.precision)]
+
+
+def equal_or_near(rng: np.random.Generator, n: int, form: Format) -> tuple[Any, Any]:
+    """Positive numbers, the second near the first or anywhere."""
+    x = np.exp2(rng.uniform(form.least, form.greatest, n))
+    y = x * (1 + rng.standard_normal(n) * np.exp2(-rng.uniform(0, form.precision, n)))
+    y[::3] = np.exp2(rng.uniform(form.least, form.greatest, y[::3].size))
+    x[::5] = rng.uniform(0, 3, x[::5].size)
+    return x, np.abs(y)
+
+
+def weights(rng: np.random.Generator, n: int, form: Format) -> tuple[Any, Any]:
+    """Numbers of any size beside numbers near 0, 1 and anywhere."""
+    x = rng.standard_normal(n) * np.exp2(rng.uniform(-30, 30, n))
+    y = np.abs(rng.standard_normal(n)) * np.exp2(rng.uniform(-form.precision, 10, n))
+    y[::3] = 1 + rng.standard_normal(y[::3].size) * np.exp2(-rng.uniform(1, form.precision, y[::3].size))
+    return x, np.abs(y)
+
+
+def positive(*x: np.ndarray) -> Any:
+    return np.logical_and.reduce([a > 0 for a in x])
+
+
+NORMAL = ((-1, 1), (-6, 6), (-40, 40))
+
+FUNCTIONS = [
+    Function("expit", lambda x: 1 / (1 + mp.exp(-x)), anywhere, ((-2, 2), (-100, 40), (-745, 40)), bound=4),
+    Function(
+        "logit",
+        lambda p: mp.log(p) - mp.log1p(-p),
+        lambda p: (p > 0) & (p < 1),
+        ((0, 1), (0.2, 0.7)),
+        around_half,
+        bound=4,
+    ),
+    Function("log_expit", lambda x: -mp.log1p(mp.exp(-x)), anywhere, ((-2, 2), (-100, 100)), bound=4),
+    Function("xlogy", xlogy, lambda x, y: (x != 0) & (y > 0), ((0, 4),), pairs=weights, bound=4),
+    Function(
+        "xlog1py", lambda x, y: x * mp.log1p(y), lambda x, y: (x != 0) & (y > -1), ((-1, 4),), pairs=weights, bound=4
+    ),
+    Function("entr", lambda x: -xlogy(x, x), positive, ((0, 1), (0, 10)), around_one, bound=4),
+    Function("rel_entr", lambda x, y: xlogy(x, x / y), positive, ((0, 3),), pairs=equal_or_near, bound=4),
+    Function("kl_div", lambda x, y: xlogy(x, x / y) - x + y, positive, ((0, 3),), pairs=equal_or_near, bound=4),
+    Function("sinc", mp.sincpi, anywhere, ((-3, 3), (-1000, 1000)), bound=4),
+    Function("erf", mp.erf, lambda x: np.abs(x) < 1e4, ((-1, 1), (-6, 6)), bound=4),
+    Function("erfc", erfc, anywhere, ((-1, 1), (-6, 6), (0, 28)), bound=4),
+    Function("erfinv", mp.erfinv, lambda y: np.abs(y) < 1, ((-1, 1), (0.4, 0.7)), around_one, bound=4),
+    Function("erfcinv", erfcinv, lambda q: (q > 0) & (q < 2), ((0, 2), (0, 0.6)), around_zero_and_two, bound=4),
+    Function("ndtr", lambda x: erfc(-x / mp.sqrt(2)) / 2, anywhere, NORMAL, bound=4),
+    Function(
+        "ndtri",
+        lambda p: -mp.sqrt(2) * erfcinv(2 * p),
+        lambda p: (p > 0) & (p < 1),
+        ((0, 1), (0, 0.4)),
+        around_zero_and_two,
+        bound=4,
+    ),
+    Function("log_ndtr", log_ndtr, lambda x: x < 40, NORMAL, bound=4),
+    Function("i0", lambda x: bessel(0, x), anywhere, ((-5, 5), (-100, 100), (690, 715)), bound=4),
+    Function("i0e", lambda x: scaled_bessel(0, x), anywhere, ((-5, 5), (-100, 100)), bound=4),
+    Function("i1", lambda x: bessel(1, x), anywhere, ((-5, 5), (-100, 100), (690, 715)), bound=4),
+    Function("i1e", lambda x: scaled_bessel(1, x), anywhere, ((-5, 5), (-100, 100)), bound=4),
+]
+
+
+def main() -> None:
+    import scipy.special
+
+    import nbx_array as xp
+
+    peers = Peers(xp.special, scipy.special, "SciPy")
+    run(FUNCTIONS, peers, "accuracy_special.py", "Largest errors of special functions", "", __doc__ or "")
+
+
+if __name__ == "__main__":
+    main()

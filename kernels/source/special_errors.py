@@ -1,0 +1,189 @@
+"""The error function and the normal distribution: erf, erfc, their inverses, ndtr, ndtri, log_ndtr.
+
+erfc(x) is exp(-x²) times a function without exponential growth, one polynomial for all x ≥ 0; the square is a pair. The
+inverses are polynomials in y² and in √(-log q).
+"""
+
+import triton
+import triton.language as tl
+from nbx_array.kernels.source.core_math import (
+    INFINITY,
+    constant,
+    copysign,
+    div,
+    flip_sign,
+    negate,
+    pair_div,
+    pair_mul_float,
+    polynomial,
+    quick_two_sum,
+    scale,
+    sqrt,
+    two_prod,
+    two_sum,
+)
+from nbx_array.kernels.source.exponential import log, log1p, log_of_pair
+from nbx_array.kernels.source.pairs import exp_pair
+from nbx_array.kernels.source.special_coefficients import (
+    ERF_32,
+    ERF_64,
+    ERFCINV_32,
+    ERFCINV_64,
+    ERFCX_32,
+    ERFCX_64,
+    ERFINV_32,
+    ERFINV_64,
+)
+
+
+@triton.jit
+def erf_near(x):
+    """erf(x) for |x| ≤ 1."""
+    if x.dtype == tl.float32:
+        return tl.fma(x, polynomial(x * x, ERF_32), x)
+    else:
+        return tl.fma(x, polynomial(x * x, ERF_64), x)
+
+
+@triton.jit
+def erfcx_pair(x, low):
+    """exp(x²) erfc(x) for x ≥ 0 as a pair; its error is that of a polynomial, half an ulp or so."""
+    z = tl.where(x < 1e30, x, 1e30)
+    t = div(z - 3.75, z + 3.75)
+    if x.dtype == tl.float32:
+        p = polynomial(t, ERFCX_32)
+    else:
+        p = polynomial(t, ERFCX_64)
+    one = constant(1.0, x)
+    h, l = quick_two_sum(one, p)
+    d, d_low = two_sum(one, z + z)
+    return pair_div(h, l, d, d_low + (low + low))
+
+
+@triton.jit
+def exp_minus_pair(high, low):
+    """exp(-(high + low)) = (h + l) · 2^n for high ≥ 0, low below an ulp of it."""
+    h, l, n = exp_pair(negate(high))
+    return h, l - h * low, n
+
+
+@triton.jit
+def erfc_far(x):
+    """erfc(x) for x ≥ 0; of use from 1/2 on, where 1 - erf(x) would lose digits."""
+    if x.dtype == tl.float32:
+        z = tl.where(x > 11.0, 11.0, x)
+    else:
+        z = tl.where(x > 28.0, 28.0, x)
+    eh, el, n = exp_minus_pair(*two_prod(z, z))
+    h, l = erfcx_pair(z, constant(0.0, z))
+    return scale(tl.fma(eh, h, tl.fma(eh, l, el * h)), n)
+
+
+@triton.jit
+def erf(x):
+    a = tl.abs(x)
+    return tl.where(a < 1.0, erf_near(tl.where(a < 1.0, x, 0.0)), flip_sign(1.0 - erfc_far(a), x))
+
+
+@triton.jit
+def erfc(x):
+    a = tl.abs(x)
+    far = erfc_far(a)
+    near = 1.0 - erf_near(tl.where(a < 0.5, x, 0.0))
+    return tl.where(a < 0.5, near, tl.where(x < 0.0, 2.0 - far, far))
+
+
+@triton.jit
+def root_half_times(x):
+    """x/√2 as a pair."""
+    if x.dtype == tl.float32:
+        return pair_mul_float(constant(0.7071067690849304, x), constant(1.2101617485882343e-08, x), x)
+    else:
+        return pair_mul_float(constant(0.7071067811865476, x), constant(-4.833646656726457e-17, x), x)
+
+
+@triton.jit
+def ndtr(x):
+    """erfc(-x/√2)/2, the exponent being -x²/2 exactly."""
+    a = tl.abs(x)
+    near = a < 0.7
+    if x.dtype == tl.float32:
+        b = tl.where(a > 16.0, 16.0, a)
+    else:
+        b = tl.where(a > 40.0, 40.0, a)
+    square, low = two_prod(b, b)
+    eh, el, n = exp_minus_pair(square * 0.5, low * 0.5)
+    h, l = erfcx_pair(*root_half_times(b))
+    half = scale(tl.fma(eh, h, tl.fma(eh, l, el * h)) * 0.5, n)
+    z, _ = root_half_times(tl.where(near, x, 0.0))
+    central = tl.fma(erf_near(z), constant(0.5, x), constant(0.5, x))
+    return tl.where(near, central, tl.where(x > 0.0, 1.0 - half, half))
+
+
+@triton.jit
+def log_ndtr(x):
+    """log(ndtr(x)): below -0.7 without the exponential, above 0.7 through the other tail."""
+    a = tl.abs(x)
+    near = a < 0.7
+    above = x > 0.7
+    p = ndtr(tl.where(above, negate(x), tl.where(near, x, 0.0)))
+    h, l = erfcx_pair(*root_half_times(tl.where(a < 1e30, a, 1e30)))
+    square, low = two_prod(a, a)
+    below = (log_of_pair(h * 0.5, l * 0.5, 0.0) - low * 0.5) - square * 0.5
+    below = tl.where(a < 1e15, below, square * -0.5)
+    return tl.where(above, log1p(negate(p)), tl.where(near, log(p), below))
+
+
+# The inverses are computed times a factor, 1 or √2, as the normal distribution's needs it.
+
+
+@triton.jit
+def erfinv_near(y, factor: tl.constexpr):
+    """erfinv(y) for |y| ≤ 0.6."""
+    z = y * y
+    y = y * factor
+    if y.dtype == tl.float32:
+        return tl.fma(y, polynomial(z, ERFINV_32), y)
+    else:
+        return tl.fma(y, polynomial(z, ERFINV_64), y)
+
+
+@triton.jit
+def erfcinv_far(q, factor: tl.constexpr):
+    """erfcinv(q) for 0 < q ≤ 0.4."""
+    square = log(q) * (-factor * factor)
+    s = sqrt(square)
+    low = div(tl.fma(negate(s), s, square), s + s)
+    t = div(s - 4.75 * factor, s + 4.75 * factor)
+    if q.dtype == tl.float32:
+        p = polynomial(t, ERFCINV_32)
+    else:
+        p = polynomial(t, ERFCINV_64)
+    return s + tl.fma(negate(s), p, low)
+
+
+@triton.jit
+def inverse(y, q, factor: tl.constexpr):
+    """The number of y's sign with erf = y, from y where |y| ≤ 0.6 and from q = 1 - |y| elsewhere."""
+    near = tl.abs(y) <= 0.6
+    central = erfinv_near(tl.where(near, y, 0.0), factor)
+    inside = (q > 0.0) & (q <= 0.4)
+    tail = copysign(erfcinv_far(tl.where(inside, q, 0.25), factor), y)
+    limit = tl.where(q == 0.0, copysign(q * 0.0 + INFINITY, y), float("nan"))
+    return tl.where(near, central, tl.where(inside, tail, limit))
+
+
+@triton.jit
+def erfinv(y):
+    return inverse(y, 1.0 - tl.abs(y), 1.0)
+
+
+@triton.jit
+def erfcinv(q):
+    return inverse(1.0 - q, tl.where(q > 1.0, 2.0 - q, q), 1.0)
+
+
+@triton.jit
+def ndtri(p):
+    """The argument at which the normal distribution function is p: √2 erfinv(2p - 1)."""
+    return inverse((p - 0.5) * 2.0, tl.where(p > 0.5, 1.0 - p, p) * 2.0, 1.4142135623730951)
