@@ -236,8 +236,9 @@ def _consumes(item: Any) -> int:
 
 
 def _check_mask(mask: Any, shape: tuple[int, ...], axis: int) -> None:
+    """Raise IndexError unless each of a mask's sizes is the array's or, as the standard has it, 0."""
     for i, size in enumerate(mask.shape):
-        if size != shape[axis + i]:
+        if size not in (shape[axis + i], 0):
             raise IndexError(
                 f"boolean index did not match indexed array along axis {axis + i}; size of axis is {shape[axis + i]} "
                 f"but size of corresponding boolean axis is {size}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import hypothesis.extra.numpy as hnp
 import hypothesis.strategies as st
 import numpy as np
@@ -234,6 +236,23 @@ def test_large_masks_and_gathers(xp, rng):
     check_write(xp, x, a, a % 7 == 0, -1)
     permutation = rng.permutation(301)
     check_write(xp, x, a, permutation, a[::-1].copy())
+
+
+def test_masks_without_elements(xp):
+    """A mask's size along an axis may be 0 where the array's is not, and no other; then nothing is read or written."""
+    for shape in itertools.product([0, 1, 2, 3], repeat=2):
+        for sizes in [*itertools.product([0, 1, 2, 3], repeat=2), (0,), (1,), (2,), (3,)]:
+            a, mask = np.ones(shape), np.zeros(sizes, bool)
+            x, ours = xp.asarray(a), xp.asarray(mask)
+            if all(size in (whole, 0) for size, whole in zip(sizes, shape, strict=False)):
+                assert_same_bits(xp.asnumpy(x[ours]), a[mask])
+                x[ours] = 2.0
+            else:
+                with pytest.raises(IndexError, match="boolean index"):
+                    x[ours]
+                with pytest.raises(IndexError, match="boolean index"):
+                    x[ours] = 2.0
+            assert_same_bits(xp.asnumpy(x), a)
 
 
 def test_writes_that_read_themselves(xp):
