@@ -7,6 +7,8 @@ collects it, the library is added to what it knows, and the fixture is made anew
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 import nbx_array
@@ -40,4 +42,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for mark in item.iter_markers(kind):
                 exceptions = mark.kwargs.get("exceptions") or ()
                 if like in exceptions and NAME not in exceptions:
-                    mark.kwargs["exceptions"] = [*exceptions, NAME]
+                    cast(dict, mark.kwargs)["exceptions"] = [*exceptions, NAME]
