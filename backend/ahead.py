@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from . import compiler, contract, launcher, recording
 from .contract import Device, DeviceError, Properties, Target
+from .hip import notes
 from .recording import Spec
 
 
@@ -27,15 +28,27 @@ def parse_target(text: str) -> Target:
     raise ValueError(f"unknown target {text!r}; known are sm_80, sm_90, ..., gfx942, gfx1100, ... and cpu")
 
 
-def compile_ahead(spec: Spec, target: Target) -> str | None:
-    """Compile a kernel into the disk cache; what went wrong, None if nothing did."""
+class Outcome(NamedTuple):
+    """What came of a compilation."""
+
+    problem: str | None = None
+    local_memory: int | None = None  # bytes, of kernels for HIP, whose code objects say it
+    spilled_scalars: int | None = None
+
+
+def compile_ahead(spec: Spec, target: Target) -> Outcome:
+    """Compile a kernel into the disk cache; for HIP, compare it with its code object's notes too."""
     aligned = spec.aligned and target.backend != "cpu"
     try:
-        compiler.compile_kernel(spec.source, spec.signature, spec.constants, target, aligned, spec.options)
+        kernel = compiler.compile_kernel(spec.source, spec.signature, spec.constants, target, aligned, spec.options)
+        if target.backend != "hip":
+            return Outcome()
+        problem = "; ".join(notes.problems(kernel)) or None
+        (note,) = notes.kernels(kernel.artifact)
+        return Outcome(problem, note.local_memory + kernel.shared, note.spilled_scalars)
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()]  # Triton quotes the source first
-        return f"{type(error).__name__}: {lines[-1].strip() if lines else 'no reason given'}"
-    return None
+        return Outcome(f"{type(error).__name__}: {lines[-1].strip() if lines else 'no reason given'}")
 
 
 class Absent:

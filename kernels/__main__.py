@@ -2,6 +2,9 @@
 
 The result is a cache directory. Where ``NBX_CACHE_DIR`` names it, or its files lie in the machine's own cache, kernels
 are loaded instead of compiled, without triton.
+
+Kernels for AMD GPUs are checked against the notes in their code objects, too: arguments where the driver puts them,
+local memory within 64 KB, nothing spilled, no function that AMD's device library lacks.
 """
 
 from __future__ import annotations
@@ -11,12 +14,15 @@ import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from datetime import date
+from pathlib import Path
 from typing import NamedTuple
 
-from nbx_array.backend import cache, recording
-from nbx_array.backend.ahead import compile_ahead, parse_target
+from nbx_array.backend import cache, compiler, recording
+from nbx_array.backend.ahead import Outcome, compile_ahead, parse_target
 from nbx_array.backend.contract import Target
 from nbx_array.kernels import registry
 
@@ -24,9 +30,12 @@ from nbx_array.kernels import registry
 class Task(NamedTuple):
     """One kernel to compile for one target."""
 
-    label: str
+    family: str
     spec: recording.Spec
     target: Target
+
+    def __str__(self) -> str:
+        return f"{self.family} {registry.describe(self.spec)} for {self.target}"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -42,20 +51,69 @@ def main(arguments: list[str] | None = None) -> int:
     if not tasks:
         print("there is nothing to compile")
         return 1
-    start, failures = time.monotonic(), []
+    start, outcomes = time.monotonic(), {}
     print(f"compiling {len(tasks)} kernels with {options.jobs} processes into {cache.directory()}", flush=True)
     # Fresh processes: triton's compiler starts threads, which a fork would not carry over.
     with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool:
         running = {pool.submit(compile_ahead, task.spec, task.target): task for task in tasks}
         for count, done in enumerate(as_completed(running), 1):
-            task, problem = running[done], done.result()
-            if problem:
-                failures.append(task)
-                print(f"FAILED {task.label} for {task.target}: {problem}", flush=True)
+            task = running[done]
+            outcome = outcomes[task] = done.result()
+            if outcome.problem:
+                print(f"FAILED {task}: {outcome.problem}", flush=True)
             elif options.verbose or count % 100 == 0:
-                print(f"{count:6} {task.label} for {task.target}", flush=True)
-    print(f"{len(tasks) - len(failures)} of {len(tasks)} compiled in {time.monotonic() - start:.1f} s")
-    return 1 if failures else 0
+                print(f"{count:6} {task}", flush=True)
+    good = sum(not outcome.problem for outcome in outcomes.values())
+    print(f"{good} of {len(tasks)} compiled in {time.monotonic() - start:.1f} s")
+    if options.report:
+        Path(options.report).write_text(_report({task: outcomes[task] for task in tasks}), encoding="utf-8")
+    return 0 if good == len(tasks) else 1
+
+
+def _report(outcomes: Mapping[Task, Outcome]) -> str:
+    """What came of each family for each target, and what the notes of AMD's code objects say, as Markdown."""
+    targets = list(dict.fromkeys(task.target for task in outcomes))
+    families = list(dict.fromkeys(task.family for task in outcomes))
+    made, good = Counter[tuple[str, Target]](), Counter[tuple[str, Target]]()
+    for task, outcome in outcomes.items():
+        for family in (task.family, "all"):
+            made[family, task.target] += 1
+            good[family, task.target] += not outcome.problem
+    lines = [
+        "# Kernels compiled for each target",
+        "",
+        f"By `python -m nbx_array.kernels compile`, triton {compiler.triton_version()}, {date.today()}: kernels of "
+        "each family that compiled. Nothing here has run.",
+        "",
+        f"| family | {' | '.join(map(str, targets))} |",
+        "| --- |" + " ---: |" * len(targets),
+    ]
+    for family in (*families, "all"):
+        cells = (
+            f"{made[family, t]}" if good[family, t] == made[family, t] else f"{good[family, t]} of {made[family, t]}"
+            for t in targets
+        )
+        lines.append(f"| {family} | {' | '.join(cells)} |")
+    hip = [target for target in targets if target.backend == "hip"]
+    if hip:
+        lines += [
+            "",
+            "For AMD's targets compiled means checked, too: by the notes in its code object a kernel has our arguments "
+            "at our offsets, its local memory is within 64 KB, it spills no vector register and has no stack, and it "
+            "calls nothing that AMD's device library lacks.",
+            "",
+            "| target | kernels checked | most local memory, bytes | kernels that keep scalars in vector registers |",
+            "| --- | ---: | ---: | ---: |",
+        ]
+    for target in hip:
+        known = [o for task, o in outcomes.items() if task.target == target and o.local_memory is not None]
+        most, scalars = (
+            max((o.local_memory or 0 for o in known), default=0),
+            sum(bool(o.spilled_scalars) for o in known),
+        )
+        lines.append(f"| {target} | {len(known)} | {most} | {scalars} |")
+    failed = [f"- {task}: {outcome.problem}" for task, outcome in outcomes.items() if outcome.problem]
+    return "\n".join([*lines, *(["", "Not compiled, or not as they should be:", "", *failed] if failed else []), ""])
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -65,23 +123,24 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--target",
         dest="targets",
-        action="append",
+        action="extend",
         required=True,
-        type=_target,
-        help="sm_80, sm_90, ..., gfx942, gfx1100, ..., cpu; may be given several times",
+        type=_targets,
+        help="sm_80, sm_90, ..., gfx942, gfx1100, ..., cpu; several with commas between them",
     )
     source = command.add_mutually_exclusive_group()
     source.add_argument("--list", metavar="FILE", help="compile what a program recorded with NBX_RECORD=FILE")
     source.add_argument("--family", action="append", choices=registry.FAMILIES, help="only this family; several times")
     command.add_argument("--output", metavar="DIR", help="the cache directory (default: NBX_CACHE_DIR, or the user's)")
+    command.add_argument("--report", metavar="FILE", help="write there what came of each family for each target")
     command.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: %(default)s)")
     command.add_argument("--verbose", action="store_true", help="name every kernel")
     return parser
 
 
-def _target(text: str) -> Target:
+def _targets(text: str) -> list[Target]:
     try:
-        return parse_target(text)
+        return [parse_target(part) for part in text.split(",")]
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -90,7 +149,7 @@ def _registered(options: argparse.Namespace) -> Iterator[Task]:
     for target in options.targets:
         for family in options.family or registry.FAMILIES:
             for spec in registry.specs(family, target):
-                yield Task(f"{family} {registry.describe(spec)}", spec, target)
+                yield Task(family, spec, target)
 
 
 def _listed(path: str, targets: list[Target]) -> Iterator[Task]:
@@ -100,7 +159,7 @@ def _listed(path: str, targets: list[Target]) -> Iterator[Task]:
             continue
         for target in targets:
             moved = registry.move(spec, recorded.backend, target.backend)
-            yield Task(registry.describe(moved), moved, target)
+            yield Task("recorded", moved, target)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from .. import native
 from ..contract import CompiledKernel
 
 LOCAL_MEMORY = 64 << 10  # bytes of LDS that a workgroup may have, on every CDNA up to 3 and every RDNA
-_NOTE_SECTION, _METADATA = 7, 32  # ELF's SHT_NOTE; NT_AMDGPU_METADATA
+_NOTES, _DYNAMIC_SYMBOLS = 7, 11  # ELF's SHT_NOTE and SHT_DYNSYM
+_METADATA = 32  # NT_AMDGPU_METADATA
 
 
 class Argument(NamedTuple):
@@ -83,25 +84,46 @@ def problems(kernel: CompiledKernel) -> list[str]:
         texts.append(f"a workgroup may have {note.most_threads} threads, not {threads}")
     if note.local_memory + kernel.shared > LOCAL_MEMORY:
         texts.append(f"it takes {note.local_memory + kernel.shared} bytes of local memory")
+    if note.spilled or note.stack:
+        texts.append(f"it spills {note.spilled} registers and has {note.stack} bytes of stack")
+    if missing := missing_functions(kernel.artifact):
+        texts.append(f"it calls {', '.join(missing)}, which AMD's device library lacks")
     return texts
 
 
-def _note(artifact: bytes) -> memoryview:
-    """The metadata note of an ELF file of 64 bits, little-endian."""
+def _sections(artifact: bytes) -> list[tuple[int, int, int, int]]:
+    """Kind, offset, size and linked section of each section of an ELF file of 64 bits, little-endian."""
     if artifact[:6] != b"\x7fELF\x02\x01":
         raise ValueError("not a code object: it is no ELF file of 64 bits")
-    (sections,) = struct.unpack_from("<Q", artifact, 40)
+    (start,) = struct.unpack_from("<Q", artifact, 40)
     size, count = struct.unpack_from("<HH", artifact, 58)
-    for section in range(sections, sections + count * size, size):
-        _, kind, _, _, place, length = struct.unpack_from("<IIQQQQ", artifact, section)
+    rows = (struct.unpack_from("<IIQQQQI", artifact, start + i * size) for i in range(count))
+    return [(kind, place, length, link) for _, kind, _, _, place, length, link in rows]
+
+
+def _note(artifact: bytes) -> memoryview:
+    """The metadata note."""
+    for kind, place, length, _ in _sections(artifact):
         end = place + length
-        while kind == _NOTE_SECTION and place < end:
+        while kind == _NOTES and place < end:
             name, description, note = struct.unpack_from("<III", artifact, place)
             content = place + 12 + -(-name // 4) * 4
             if note == _METADATA and artifact[place + 12 : place + 12 + name].rstrip(b"\0") == b"AMDGPU":
                 return memoryview(artifact)[content : content + description]
             place = content + -(-description // 4) * 4
     raise ValueError("not a code object: it has no AMDGPU metadata note")
+
+
+def missing_functions(artifact: bytes) -> list[str]:
+    """Functions that a code object calls and does not hold: AMD's linker lets them pass, its loader would not."""
+    sections, names = _sections(artifact), []
+    for kind, place, length, link in sections:
+        for symbol in range(place, place + length, 24) if kind == _DYNAMIC_SYMBOLS else ():
+            name, _, _, section = struct.unpack_from("<IBBH", artifact, symbol)
+            if name and not section:
+                start = sections[link][1] + name
+                names.append(artifact[start : artifact.index(b"\0", start)].decode())
+    return names
 
 
 # ---------------------------------------------------------------------------------------------- MessagePack

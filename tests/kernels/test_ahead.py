@@ -20,6 +20,9 @@ from nbx_array.kernels import registry, rules
 ROOT = Path(__file__).parents[2]
 
 
+OTHER_TARGETS = ("gfx90a", "gfx1201", "sm_89", "sm_100", "sm_120")
+
+
 def run(*arguments: object, **environment: object) -> subprocess.CompletedProcess[str]:
     env = os.environ | {key: str(value) for key, value in environment.items()}
     return subprocess.run([sys.executable, "-P", *map(str, arguments)], env=env, text=True, capture_output=True)
@@ -41,7 +44,19 @@ def test_every_function_compiles_for_every_target(family, text):
     for spec in registry.specs(family, target):
         same.setdefault(registry.describe(spec).partition(" (")[0], []).append(spec)
     chosen = {spec for specs in same.values() for spec in (specs[0], specs[-1])}
-    problems = {registry.describe(spec): ahead.compile_ahead(spec, target) for spec in chosen}
+    problems = {registry.describe(spec): ahead.compile_ahead(spec, target).problem for spec in chosen}
+    assert not {name: problem for name, problem in problems.items() if problem}
+
+
+@pytest.mark.parametrize("place", range(len(OTHER_TARGETS)))
+def test_a_kernel_of_a_family_compiles_for_the_other_targets(place):
+    """Every second family, another kernel for each target; `benchmarks/compiled.md` has what came of all of them."""
+    target = parse_target(OTHER_TARGETS[place])
+    problems = {}
+    for family in list(registry.FAMILIES)[place % 2 :: 2]:
+        specs = registry.specs(family, target)
+        spec = specs[(2 * place + 1) * len(specs) // (2 * len(OTHER_TARGETS))]
+        problems[registry.describe(spec)] = ahead.compile_ahead(spec, target).problem
     assert not {name: problem for name, problem in problems.items() if problem}
 
 
@@ -94,6 +109,19 @@ def test_wrong_targets(text):
         parse_target(text)
     done = compile_ahead("--target", text)
     assert done.returncode == 2 and "--target" in done.stderr and "unknown target" in done.stderr
+
+
+def test_targets_with_commas_and_a_report(tmp_path):
+    report, path = tmp_path / "report.md", tmp_path / "list"
+    bad = {**GOOD, "name": "bad", "text": GOOD["text"].replace("copy", "bad").replace("tl.load", "tl.lode")}
+    path.write_text(json.dumps(GOOD) + "\n" + json.dumps(bad) + "\n")
+    done = compile_ahead("--target", "gfx942,sm_90", "--target", "gfx1100", "--list", path, "--report", report)
+    assert done.returncode == 1
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in report.read_text().splitlines() if "|" in line]
+    assert ["family", "gfx942", "sm_90", "gfx1100"] in rows
+    assert ["all", "1 of 2", "1 of 2", "1 of 2"] in rows
+    assert ["gfx942", "1", "0", "0"] in rows and ["gfx1100", "1", "0", "0"] in rows
+    assert report.read_text().count("\n- recorded bad") == 3
 
 
 def test_a_list_that_is_not_there(tmp_path):
