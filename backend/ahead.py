@@ -18,14 +18,18 @@ from .recording import Spec
 
 
 def parse_target(text: str) -> Target:
-    """``sm_90``, ``gfx942``, ``cpu``, as compilers name what they compile for."""
+    """``sm_90``, ``gfx942``, ``apple7``, ``cpu``, as compilers name what they compile for."""
     if text == "cpu":
         return Target("cpu", "host", 1)
     if found := re.fullmatch(r"sm_(\d+)", text):
         return Target("cuda", int(found[1]), 32)
     if re.fullmatch(r"gfx[0-9a-f]+", text):  # GCN and CDNA run 64 threads a wave, RDNA (gfx10 and later) 32
         return Target("hip", text, 64 if text.startswith("gfx9") else 32)
-    raise ValueError(f"unknown target {text!r}; known are sm_80, sm_90, ..., gfx942, gfx1100, ... and cpu")
+    if re.fullmatch(r"apple\d+", text):  # Apple's families of GPUs
+        return Target("metal", text, 32)
+    raise ValueError(
+        f"unknown target {text!r}; known are sm_80, sm_90, ..., gfx942, gfx1100, ..., apple7, ... and cpu"
+    )
 
 
 class Outcome(NamedTuple):
@@ -38,7 +42,7 @@ class Outcome(NamedTuple):
 
 def compile_ahead(spec: Spec, target: Target) -> Outcome:
     """Compile a kernel into the disk cache; for HIP, compare it with its code object's notes too."""
-    aligned = spec.aligned and target.backend != "cpu"
+    aligned = spec.aligned and target.backend not in compiler.OWN_BACKENDS
     try:
         kernel = compiler.compile_kernel(spec.source, spec.signature, spec.constants, target, aligned, spec.options)
         if target.backend != "hip":

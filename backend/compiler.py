@@ -1,7 +1,8 @@
 """From Triton source to a :class:`CompiledKernel`, by way of the disk cache. The only importer of triton.
 
 Triton is imported when something must be compiled that the cache does not have. Its private interfaces (``ASTSource``,
-``libtriton.ir`` and ``passes``) are touched in this module and nowhere else.
+``libtriton.ir`` and ``passes``) are touched in this module and nowhere else. On a machine without triton a kernel for
+the CPU or for Metal, which we make from Triton's intermediate text, can still come from the archive of such texts.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import cache, native
+from . import archive, cache, native
 from .contract import CompiledKernel, Target
 
 #: Modules of Triton source that generated source may import.
@@ -27,11 +28,17 @@ OPTIONS = frozenset(
     ("num_warps", "num_stages", "num_ctas", "maxnreg", "waves_per_eu", "matrix_instr_nonkdim",
      "launch_cooperative_grid")
 )  # fmt: skip
-ARTIFACT_KINDS = {"cpu": "object", "cuda": "cubin", "hip": "hsaco"}
+ARTIFACT_KINDS = {"cpu": "object", "cuda": "cubin", "hip": "hsaco", "metal": "msl"}
+#: Backends whose code we make from Triton's intermediate text; Triton makes that of the others.
+OWN_BACKENDS = ("cpu", "metal")
 
 
 class CompilationError(RuntimeError):
     """A kernel that cannot be compiled; the message names it and says why."""
+
+
+class KernelMissing(CompilationError):
+    """A kernel that is not at hand, on a machine without triton; a more general one may be."""
 
 
 class Source(NamedTuple):
@@ -87,17 +94,16 @@ def compile_kernel(
         except ImportError as error:
             entry = cache.load_any_version(key)
             if entry is None:
-                raise CompilationError(
-                    f"{source.name} for {target.backend} {target.arch} is not in the kernel cache "
-                    f"({cache.directory()}), and triton cannot be imported: {error}"
-                ) from error
+                text = _archived(source, signature, constants, target)
+                if text is None:
+                    raise KernelMissing(
+                        f"{source.name} for {target.backend} {target.arch} is not in the kernel cache "
+                        f"({cache.directory()}) nor in the archive, and triton cannot be imported: {error}"
+                    ) from error
+                return _stored(_translate(text, source.name, signature, target, options, key), key, "archive")
         else:
             kernel = _compile(source, signature, constants, target, aligned, options, key)
-            compilations.value += 1
-            header = asdict(kernel)
-            del header["artifact"]
-            cache.store(key, f"triton-{triton.__version__}", header, kernel.artifact)
-            return kernel
+            return _stored(kernel, key, f"triton-{triton.__version__}")
     header = entry.header
     return CompiledKernel(
         **header
@@ -107,6 +113,23 @@ def compile_kernel(
             **{name: tuple(header[name]) for name in ("parameters", "names", "cluster_dims")},
         }
     )
+
+
+def _stored(kernel: CompiledKernel, key: str, version: str) -> CompiledKernel:
+    """Note a compilation and keep what it made."""
+    compilations.value += 1
+    header = asdict(kernel)
+    del header["artifact"]
+    cache.store(key, version, header, kernel.artifact)
+    return kernel
+
+
+def _archived(
+    source: Source, signature: tuple[tuple[str, str], ...], constants: tuple[tuple[str, Any], ...], target: Target
+) -> str | None:
+    """A kernel's intermediate text from the archive, if it has it."""
+    found = archive.archive() if target.backend in OWN_BACKENDS else None
+    return found.text(archive_key(source, signature, constants)) if found is not None else None
 
 
 # ---------------------------------------------------------------------------------------------- cache keys
@@ -129,6 +152,14 @@ def _key(
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
+def archive_key(
+    source: Source, signature: tuple[tuple[str, str], ...], constants: tuple[tuple[str, Any], ...]
+) -> bytes:
+    """What the archive calls a kernel's intermediate text, which is the same for all of `OWN_BACKENDS`."""
+    parts = [source.name, source_digest(source), repr((signature, constants)), _own_digest("")]
+    return hashlib.sha256("\0".join(parts).encode()).digest()
+
+
 @functools.cache
 def triton_version() -> str | None:
     """The version of triton that would be imported, without importing it; None where there is none."""
@@ -147,8 +178,8 @@ def _own_digest(backend: str) -> str:
     """A hash of the modules that decide what a compilation gives."""
     here = Path(__file__).parent
     files = [here / "compiler.py"]
-    if backend == "cpu":
-        files += sorted((here / "ttir").glob("*.py")) + sorted((here / "cpu").glob("*.py"))
+    if backend in OWN_BACKENDS:
+        files += sorted((here / "ttir").glob("*.py")) + sorted((here / backend).glob("*.py"))
     digest = hashlib.sha256()
     for file in files:
         digest.update(file.read_bytes())
@@ -233,38 +264,69 @@ def _compile(
     options: tuple[tuple[str, Any], ...],
     key: str,
 ) -> CompiledKernel:
+    if target.backend in OWN_BACKENDS:
+        return _translate(ttir(source, signature, constants), source.name, signature, target, options, key)
+    with _front_end:
+        tree = _tree(source, signature, constants, aligned)
+        names, parameters = tuple(dict(signature)), tuple(dict(signature).values())
+        return _compile_for_gpu(source.name, tree, target, dict(options), names, parameters)
+
+
+def ttir(source: Source, signature: tuple[tuple[str, str], ...], constants: tuple[tuple[str, Any], ...]) -> str:
+    """Triton's intermediate text of a kernel, in MLIR's generic form."""
+    with _front_end:
+        return _ttir(_tree(source, signature, constants, aligned=False))
+
+
+def _tree(
+    source: Source, signature: tuple[tuple[str, str], ...], constants: tuple[tuple[str, Any], ...], aligned: bool
+) -> Any:
+    """A kernel with the types of its arguments, as Triton's compiler takes it."""
     from triton.compiler import ASTSource
 
-    with _front_end:
-        function = _load(source)
-        given = dict(signature)
-        unknown = [n for n in (*given, *dict(constants)) if n not in function.arg_names]
-        missing = [n for n in function.arg_names if n not in given and n not in dict(constants)]
-        if unknown or missing:
-            raise CompilationError(f"{source.name}: parameters not given: {missing}; not parameters: {unknown}")
-        order = [n for n in function.arg_names if n in given]
-        if order != list(given):
-            raise CompilationError(f"{source.name}: the signature must be in the parameters' order, {order}")
-        types_of = {name: given.get(name, "constexpr") for name in function.arg_names}
-        attributes = {}
-        if aligned:
-            pointers = [i for i, name in enumerate(function.arg_names) if types_of[name].startswith("*")]
-            attributes = {(i,): [["tt.divisibility", 16]] for i in pointers}
-        tree = ASTSource(function, types_of, dict(constants), attributes)
-        names, parameters = tuple(given), tuple(given.values())
-        if target.backend == "cpu":
-            text = _ttir(tree)
-        else:
-            return _compile_for_gpu(source.name, tree, target, dict(options), names, parameters)
-    from .cpu import codegen, lowering
+    function = _load(source)
+    given = dict(signature)
+    unknown = [n for n in (*given, *dict(constants)) if n not in function.arg_names]
+    missing = [n for n in function.arg_names if n not in given and n not in dict(constants)]
+    if unknown or missing:
+        raise CompilationError(f"{source.name}: parameters not given: {missing}; not parameters: {unknown}")
+    order = [n for n in function.arg_names if n in given]
+    if order != list(given):
+        raise CompilationError(f"{source.name}: the signature must be in the parameters' order, {order}")
+    types_of = {name: given.get(name, "constexpr") for name in function.arg_names}
+    attributes = {}
+    if aligned:
+        pointers = [i for i, name in enumerate(function.arg_names) if types_of[name].startswith("*")]
+        attributes = {(i,): [["tt.divisibility", 16]] for i in pointers}
+    return ASTSource(function, types_of, dict(constants), attributes)
 
-    symbol = f"{source.name}_{key[:16]}"
+
+def _translate(
+    text: str,
+    name: str,
+    signature: tuple[tuple[str, str], ...],
+    target: Target,
+    options: tuple[tuple[str, Any], ...],
+    key: str,
+) -> CompiledKernel:
+    """Code for one of `OWN_BACKENDS` from a kernel's intermediate text."""
+    names, parameters = tuple(dict(signature)), tuple(dict(signature).values())
+    symbol = f"{name}_{key[:16]}"
     try:
+        if target.backend == "metal":
+            from .metal import emit
+
+            made = emit.emit(text, dict(options).get("num_warps", 4))
+            return CompiledKernel(
+                name, made.entry, "msl", made.text.encode(), target, parameters, names,
+                num_warps=made.threads // target.warp_size, shared=made.threadgroup_bytes,
+            )  # fmt: skip
+        from .cpu import codegen, lowering
+
         ir = lowering.lower(text, symbol, native.host()[1], codegen.vector_bytes())
     except NotImplementedError as error:
-        raise NotImplementedError(f"{source.name}: {error}") from error
-    artifact = codegen.emit_object(ir)
-    return CompiledKernel(source.name, symbol, "object", artifact, target, parameters, names)
+        raise NotImplementedError(f"{name}: {error}") from error
+    return CompiledKernel(name, symbol, "object", codegen.emit_object(ir), target, parameters, names)
 
 
 def _load(source: Source) -> Any:

@@ -41,6 +41,9 @@ DRIVER_MODULES = {
     "metal": "nbx_array.backend.metal",
 }
 
+#: Backends whose devices have no float64, and so no complex128.
+WITHOUT_FLOAT64 = ("metal",)
+
 _devices: dict[tuple[str, int], Device] = {}
 _drivers: dict[str, Driver] = {}
 _drivers_lock = threading.Lock()
@@ -65,12 +68,14 @@ def get_device(device: str | Device) -> Device:
         index = int(number or 0)
     else:
         raise TypeError(f"a device is a string or a Device, not {type(device).__name__}")
+    found = _devices.get((backend, index))
+    if found is not None:
+        return found
     if backend not in DRIVER_MODULES:
         raise ValueError(f"unknown backend {backend!r} in device {device!r}; known: {', '.join(DRIVER_MODULES)}")
     if backend == "cpu" and index:
         raise ValueError(f"there is one device 'cpu', not {device!r}")
-    found = _devices.get((backend, index))
-    return found or _devices.setdefault((backend, index), Device(backend, index))
+    return _devices.setdefault((backend, index), Device(backend, index))
 
 
 def get_driver(backend: str) -> Driver:
@@ -91,7 +96,8 @@ def get_driver(backend: str) -> Driver:
 
 
 class Target(NamedTuple):
-    """What a kernel is compiled for: ``("cpu", "host", 1)``, ``("cuda", 90, 32)``, ``("hip", "gfx942", 64)``."""
+    """What a kernel is compiled for: ``("cpu", "host", 1)``, ``("cuda", 90, 32)``, ``("hip", "gfx942", 64)``,
+    ``("metal", "apple7", 32)``."""
 
     backend: str
     arch: str | int

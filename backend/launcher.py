@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from . import compiler, native, recording
 from .contract import CompiledKernel, Device, get_driver
@@ -27,7 +27,9 @@ class Launcher:
 
 
 Key = tuple[Any, ...]
+Made = TypeVar("Made")
 _launchers: dict[Key, Launcher] = {}
+_missing: dict[Key, str] = {}  # what cannot be compiled here, and why: it is not looked for again
 _making = threading.RLock()  # one at a time: the compilers have locks of their own
 _launch_cells: dict[str, native.Cell] = {}
 _stream_cells: dict[Device, native.Cell] = {}
@@ -48,7 +50,7 @@ def get_launcher(
 ) -> Launcher:
     """The launcher of a kernel on a device, compiled at the first call with these arguments."""
     wanted = aligned
-    if device.backend == "cpu":
+    if device.backend in compiler.OWN_BACKENDS:
         aligned = False  # alignment changes nothing there, and would compile everything twice
     # Types beside the values: 1, 1.0 and True are equal, and make different kernels.
     key = (source, signature, constants, tuple(type(v) for _, v in constants), device, aligned, options)
@@ -60,9 +62,24 @@ def get_launcher(
                 driver = get_driver(device.backend)
                 target = driver.target(device.index)
                 recording.announce(recording.Spec(source, signature, constants, wanted, options), device, target)
-                kernel = compiler.compile_kernel(source, signature, constants, target, aligned, options)
+                if key in _missing:
+                    raise compiler.KernelMissing(_missing[key])
+                try:
+                    kernel = compiler.compile_kernel(source, signature, constants, target, aligned, options)
+                except compiler.KernelMissing as error:
+                    _missing[key] = str(error)
+                    raise
                 launcher = _launchers[key] = Launcher(kernel, *driver.bind(kernel, device.index))
     return launcher
+
+
+def special_or_general(make: Callable[[bool], Made]) -> Made:
+    """``make(False)``, which wants a kernel for the case at hand, or ``make(True)``, which wants one for any case,
+    where the first is missing on a machine without triton: the archive holds those for any case."""
+    try:
+        return make(False)
+    except compiler.KernelMissing:
+        return make(True)
 
 
 def launch_cell(backend: str) -> native.Cell:

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from nbx_array.backend.compiler import Source
-from nbx_array.backend.launcher import Launcher, get_launcher
+from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
 from nbx_array.kernels import generate
 from nbx_array.kernels.rules import Rule, rule
 from nbx_array.kernels.signature import Sig
@@ -145,17 +145,36 @@ def _tile(sizes: list[int], strides: list[list[int]], limits: Rule) -> tuple[int
     )
 
 
+OUTER = (0, 2, 6, 62)
+"""Dimensions outside the tile that kernels for any layout take: the fewest that will do, padded with ones."""
+
+
 @lru_cache(maxsize=4096)
 def plan(sig: Sig, shape: tuple[int, ...], geo: tuple[Strides, ...], out: Strides, out_aligned: bool) -> Plan:
     """How to evaluate an expression whose array operands have the given strides into an output of strides `out`."""
+    return special_or_general(lambda general: _plan(sig, shape, geo, out, out_aligned, general))
+
+
+def _plan(
+    sig: Sig, shape: tuple[int, ...], geo: tuple[Strides, ...], out: Strides, out_aligned: bool, general: bool
+) -> Plan:
+    """`plan` with a kernel for these strides or, if `general`, with one for any layout."""
     collapsed, strides = collapse(shape, *geo, out)
     sizes, operands = (list(collapsed), [list(s) for s in strides]) if collapsed else ([1], [[0] for _ in strides])
     limits = rule(sig.device)
     row, rows, columns = _tile(sizes, operands, limits)
+    if general:
+        rows, columns = (1, limits.tile) if rows == 1 else (limits.side, limits.side)
+        outside = len(sizes) - (1 if row < 0 else 2)
+        padding = next(count for count in OUTER if count >= outside) - outside
+        sizes, operands = [1] * padding + sizes, [[0] * padding + s for s in operands]
+        row += padding if row >= 0 else 0
     outer = [d for d in range(len(sizes) - 1) if d != row]
     tile_strides = [(operand[row] if row >= 0 else 0, operand[-1]) for operand in operands]
-    wide = any((rows - 1) * abs(a) + (columns - 1) * abs(b) >= 2**31 for a, b in tile_strides)
+    wide = general or any((rows - 1) * abs(a) + (columns - 1) * abs(b) >= 2**31 for a, b in tile_strides)
     pattern = tuple((_stride_class(a if rows > 1 else 0), _stride_class(b)) for a, b in tile_strides)
+    if general:
+        pattern = (("s", "s"),) * len(pattern)
     key = ("general", pattern, len(outer), rows, columns, wide, out_aligned)
     launcher = sig.launchers.get(key)
     if launcher is None:

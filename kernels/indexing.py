@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device, get_driver
-from nbx_array.backend.launcher import Launcher, get_launcher
+from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
 from nbx_array.kernels.rules import rule
 from nbx_array.kernels.types import type_row
 from nbx_array.memory import View, allocate
@@ -119,23 +120,38 @@ class Places(NamedTuple):
     inner: int
 
 
-def _launch(
-    name: str, operands: tuple[str, ...], places: Places, args: tuple[int, ...], extra: tuple[str, ...] = ()
-) -> None:
-    """Launch `gather` or `scatter`: elements move as integers of their size, complex ones as two."""
-    device = places.where.storage.device
+def move_launcher(
+    name: str, dtype: np.dtype, before: int, after: int, device: Device, general: bool
+) -> tuple[Launcher, int, int]:
+    """The kernel `gather` or `scatter` for these sizes, if `general` one for any; rows and columns of its tile.
+
+    Elements move as integers of their size, complex ones as two.
+    """
     limits = rule(device)
-    words = 2 if places.dtype.kind == "c" else 1
-    pointer = f"*i{8 * places.dtype.itemsize // words}"
-    signature = {operand: "*i64" if operand == "where" else pointer for operand in operands}
-    signature |= dict.fromkeys(("rows", "count", "length", "outer", "inner", *extra), "i64")
-    columns = min(1 << max(places.after - 1, 0).bit_length(), limits.tile)
+    words = 2 if dtype.kind == "c" else 1
+    pointer = f"*i{8 * dtype.itemsize // words}"
+    ends = ("source", "out") if name == "gather" else ("target", "value")
+    signature = {ends[0]: pointer, "where": "*i64", ends[1]: pointer}
+    signature |= dict.fromkeys(("rows", "count", "length", "outer", "inner"), "i64")
+    if name == "scatter":
+        signature["step"] = "i64"
+    columns = min(1 << max(after - 1, 0).bit_length(), limits.tile)
+    if general:
+        columns = next(size for size in (1, limits.side, limits.tile) if size >= columns)
     rows = max(limits.tile // columns, 1)
-    constants = {"MANY": places.before > 1, "WORDS": words, "ROWS": rows, "COLUMNS": columns}
+    constants = {"MANY": general or before > 1, "WORDS": words, "ROWS": rows, "COLUMNS": columns}
+    return _launcher(name, signature, constants, device, num_warps=limits.tile_warps), rows, columns
+
+
+def _launch(name: str, places: Places, args: tuple[int, ...]) -> None:
+    """Launch `gather` or `scatter`."""
+    device = places.where.storage.device
+    launcher, rows, columns = special_or_general(
+        partial(move_launcher, name, places.dtype, places.before, places.after, device)
+    )
     total = places.before * places.picked
     grid = -(-total // rows) * -(-places.after // columns)
     numbers = (total, places.picked, places.after, places.outer, places.inner)
-    launcher = _launcher(name, signature, constants, device, num_warps=limits.tile_warps)
     if name == "scatter" and device.backend == "cpu":  # in order, so that the last of equal indices wins, as in NumPy
         launcher.run(args[0], args[1], args[2], *numbers, *args[3:], grid, 1, 1)
     else:
@@ -144,7 +160,7 @@ def _launch(
 
 def gather(places: Places, out: View) -> None:
     """Read elements into a contiguous array of shape (before, count, after); out of range gives 0."""
-    _launch("gather", ("source", "where", "out"), places, (places.address, places.where.address, out.address))
+    _launch("gather", places, (places.address, places.where.address, out.address))
 
 
 def scatter(places: Places, value: View, *, repeat: bool) -> None:
@@ -153,7 +169,7 @@ def scatter(places: Places, value: View, *, repeat: bool) -> None:
     Of equal indices the last one wins on the CPU and any one on a GPU.
     """
     args = (places.address, places.where.address, value.address, 0 if repeat else 1)
-    _launch("scatter", ("target", "where", "value"), places, args, ("step",))
+    _launch("scatter", places, args)
 
 
 # -------------------------------------------------------------------------------------------------------- masks

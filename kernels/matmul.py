@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
-from nbx_array.backend.launcher import get_launcher
+from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
 from nbx_array.kernels.host import on_host
 from nbx_array.kernels.types import component, is_complex, type_row
 from nbx_array.memory import View
@@ -33,28 +33,35 @@ def multiply(a: View, b: View, out: View, *, subtract: bool = False, conjugate: 
 
     `conjugate`: "a" or "b" for the conjugate of that operand.
     """
-    device = out.storage.device
     stack, m, n = out.shape
-    k = a.shape[-1]
+    launcher, tile, strides = special_or_general(lambda general: product_launcher(a, b, out, subtract, conjugate, general))
+    size, grid = out.dtype.itemsize, -(-m // tile.rows) * -(-n // tile.columns)
+    for first in range(0, stack, 65535):  # a grid's second dimension ends there
+        addresses = tuple(view.address + first * view.strides[0] * size for view in (a, b, out))
+        launcher.spread((*addresses, m, n, a.shape[-1], *strides), grid, min(stack - first, 65535), 1)
+
+
+def product_launcher(
+    a: View, b: View, out: View, subtract: bool, conjugate: str, general: bool
+) -> tuple[Launcher, _Tile, list[int]]:
+    """The kernel of a product, if `general` one for any sizes and strides, its tile, and the strides that it takes."""
+    device = out.storage.device
+    m, n, k = (2**31,) * 3 if general else (*out.shape[1:], a.shape[-1])
     strides = [*a.strides, *b.strides, *out.strides]
-    even = all(stride % 16 == 0 for stride in strides if stride != 1)
+    even = not general and all(stride % 16 == 0 for stride in strides if stride != 1)
     aligned = even and all(address % 16 == 0 for address in (a.address, b.address, out.address))
     if type_row(out.dtype).kind in "fc":
         tile = _tile(m, n, k, out.dtype, device)
         if even:  # as multiples of 16 they tell the compiler that rows begin at whole vectors
             strides = [stride // 16 if stride != 1 else 1 for stride in strides]
-        units = (_unit(a), _unit(b), _unit(out))
-        whole = (m % tile.rows == 0 and n % tile.columns == 0, k % tile.inner == 0)
+        units = ("", "", "") if general else (_unit(a), _unit(b), _unit(out))
+        whole = not general and m % tile.rows == 0 and n % tile.columns == 0, not general and k % tile.inner == 0
         conjugate = conjugate if is_complex(out.dtype) else ""
         form = _product(out.dtype, device, tile, units, even, whole, subtract, conjugate)
     else:
         tile = _Tile(_side(m, 32), _side(n, 32), 1, 4, 1)
         form = _outer_product_sum(out.dtype, tile)
-    launcher = get_launcher(*form[:3], device, aligned, form[3])
-    size, grid = out.dtype.itemsize, -(-m // tile.rows) * -(-n // tile.columns)
-    for first in range(0, stack, 65535):  # a grid's second dimension ends there
-        addresses = tuple(view.address + first * view.strides[0] * size for view in (a, b, out))
-        launcher.spread((*addresses, m, n, k, *strides), grid, min(stack - first, 65535), 1)
+    return get_launcher(*form[:3], device, aligned, form[3]), tile, strides
 
 
 Form = tuple[Source, tuple[tuple[str, str], ...], tuple[tuple[str, Any], ...], tuple[tuple[str, Any], ...]]

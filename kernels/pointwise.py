@@ -8,6 +8,7 @@ c(omplex).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -199,3 +200,17 @@ def resolve(row: Pointwise, common: np.dtype, default_float: np.dtype) -> tuple[
         case "magnitude":
             return common, component(common)
     raise AssertionError(row.rule)
+
+
+def computed_dtypes(
+    op: str, compute: np.dtype | None, result: np.dtype, given: Sequence[np.dtype]
+) -> tuple[np.dtype, ...]:
+    """The dtypes that operands of the given ones are cast to before an operation, see `generate`."""
+    if op == "astype":
+        return tuple(given)
+    if op == "where":
+        return BOOL, result, result
+    assert compute is not None, op
+    if compute == np.int64 and np.uint64 in given:  # compared exactly
+        return tuple(dtype if dtype == np.uint64 else compute for dtype in given)
+    return (compute,) * len(given)

@@ -114,11 +114,17 @@ def _stride_class(stride: int, size: int) -> str:
 
 @lru_cache(maxsize=4096)
 def plan(
-    name: str, sig: Sig, shape: tuple[int, ...], geo: tuple[Strides, ...] | None, axes: tuple[int, ...]
+    name: str,
+    sig: Sig,
+    shape: tuple[int, ...],
+    geo: tuple[Strides, ...] | None,
+    axes: tuple[int, ...],
+    general: bool = False,
 ) -> tuple[Stage, ...]:
     """The launches that reduce an expression, of at least one element, over the given axes.
 
-    `geo` has the strides of its array operands; None if they are all contiguous.
+    `geo` has the strides of its array operands; None if they are all contiguous. `general` takes kernels for rows of
+    any length: the array, no expression, is a matrix of contiguous rows then, which are reduced.
     """
     row = TABLE[name]
     operands = list(geo) if geo is not None else [contiguous_strides(shape)] * sig.leaves
@@ -133,11 +139,11 @@ def plan(
     result = contiguous_strides([shape[d] for d in outside])
     kept_strides = [tuple(s[d] for d in outside) for s in operands]
     kept = _collapse(tuple(shape[d] for d in outside), [*kept_strides, result], leading)
-    wide_index = row.state == "place" and prod(reduced.sizes) >= 2**31
+    wide_index = row.state == "place" and (general or prod(reduced.sizes) >= 2**31)
     stages = []
     expression: Sig | None = sig
     while True:
-        stage, splits = _stage(row, sig, expression, kept, reduced, wide_index)
+        stage, splits = _stage(row, sig, expression, kept, reduced, wide_index, general)
         stages.append(stage)
         if splits == 1:
             return tuple(stages)
@@ -159,7 +165,13 @@ def _deciding(numbers: dict[str, int], along_columns: bool) -> list[str]:
 
 
 def _stage(
-    row: Reduction, sig: Sig, expression: Sig | None, kept: _Dims, reduced: _Dims, wide_index: bool
+    row: Reduction,
+    sig: Sig,
+    expression: Sig | None,
+    kept: _Dims,
+    reduced: _Dims,
+    wide_index: bool,
+    general: bool,
 ) -> tuple[Stage, int]:
     """A launch over an expression, or over the partial states that an earlier stage left, and how many partial states
     it leaves of each result."""
@@ -170,6 +182,9 @@ def _stage(
     reads = range(operands - (row.state == "place" and expression is not None))
     nearer = sum(abs(reduced.strides[j][r]) for j in reads) <= sum(abs(kept.strides[j][k]) for j in reads)
     depth, rows, columns, along_columns = _tile(n, m, m == 1 or nearer, rule)
+    if general:  # one tile for rows that are long or few, one for many short ones
+        short = expression is not None and n <= FEW and m > 1
+        depth, rows, columns, along_columns = _tile(*((FEW, 2**31) if short else (2**31, 1)), True, rule)
     kept_tile = rows if along_columns else columns
     reduced_tile = depth * (columns if along_columns else rows)
     tiles = -(-n // reduced_tile)
@@ -214,6 +229,11 @@ def _stage(
         wide_index,
         tuple(deciding) if even else (),
     )
+    if general:
+        even = False
+        pattern = tuple(("0", "1") if j not in reads else ("s", "1") for j in range(operands))
+        form = form._replace(pattern=pattern, looped=True, kept_masked=True, masks="all", layered=rule.layered)
+        form = form._replace(wide=True, even=())
     key = (row.name, expression is None, form)
     launcher: Any = sig.launchers.get(key)
     if launcher is None:
@@ -223,6 +243,25 @@ def _stage(
     results = prod(kept.sizes)
     scratch = tuple(results * splits * dtype.itemsize for dtype in state_dtypes(row, sig.dtype, wide_index))
     return Stage(launcher, tuple(numbers.values()), splits * programs, scratch if splits > 1 else ()), splits
+
+
+GENERAL_FORMS = (
+    # rows, their length, whether of partial states
+    (1, 2**40, False),  # in stages: leaves partial states,
+    (1, 2**40, True),  # of which there may be so many that they are reduced in stages
+    (1, 99, True),
+    (2**20, 99, False),  # at once
+    (2**20, 9, False),
+)
+"""Reductions that between them take every kernel for rows of any length."""
+
+
+def general_launcher(row: Reduction, sig: Sig, rows: int, length: int, states: bool) -> Launcher:
+    """The kernel for rows of any length that a matrix of these sizes is reduced by."""
+    count = len(state_dtypes(row, sig.dtype, True)) if states else 2 if row.state == "place" else 1
+    kept = _Dims([rows], [*([[length]] * count), [1]])
+    reduced = _Dims([length], [[1]] * count)
+    return _stage(row, sig, None if states else sig, kept, reduced, row.state == "place", True)[0].launcher
 
 
 def _launcher(row: Reduction, sig: Sig, expression: Sig | None, form: Form, numbers: list[str]) -> Launcher:
@@ -242,12 +281,13 @@ def reduce(
     axes: tuple[int, ...],
     out: int,
     number: float = 0.0,
+    general: bool = False,
 ) -> None:
     """Reduce an expression of at least one element over `axes` into contiguous memory at address `out`.
 
-    `number` is what the reduction's `after` takes besides the state.
+    `number` is what the reduction's `after` takes besides the state; `general` is as for `plan`.
     """
-    stages = plan(name, sig, shape, geo, axes)
+    stages = plan(name, sig, shape, geo, axes, general)
     scalars = (number,) if TABLE[name].after is not None else ()
     held = []
     for stage in stages[:-1]:

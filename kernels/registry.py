@@ -31,7 +31,17 @@ COMPLEX = (np.dtype(np.complex64), np.dtype(np.complex128))
 DTYPES = (np.dtype(np.bool_), *INTEGERS, *FLOATS, *COMPLEX)
 
 
-def _flat(op: str, kids: tuple[signature.Sig, ...], compute: np.dtype | None, dtype: np.dtype) -> Callable[[], object]:
+def dtypes_of(device: Device) -> tuple[np.dtype, ...]:
+    """The standard's dtypes that a device has: Metal's GPUs have no float64."""
+    wide = default_float(device).itemsize == 8
+    return tuple(dtype for dtype in DTYPES if wide or component(dtype) != np.float64)
+
+
+def _of_kind(kinds: str, device: Device) -> list[np.dtype]:
+    return [dtype for dtype in dtypes_of(device) if kind(dtype) in kinds]
+
+
+def flat(op: str, kids: tuple[signature.Sig, ...], compute: np.dtype | None, dtype: np.dtype) -> Callable[[], object]:
     sig = signature.operation(op, kids, compute, dtype, kids[0].device, general=False)
     return lambda: fused.flat_launcher(sig)
 
@@ -39,7 +49,7 @@ def _flat(op: str, kids: tuple[signature.Sig, ...], compute: np.dtype | None, dt
 def _computed(row: Pointwise, device: Device) -> Iterator[tuple[np.dtype, np.dtype]]:
     """The dtypes that a function is computed in, each with the result's."""
     known = set()
-    for dtype in DTYPES:
+    for dtype in dtypes_of(device):
         with contextlib.suppress(UnsupportedDtype):
             compute, result = resolve(row, dtype, default_float(device))
             if compute not in known:
@@ -60,7 +70,7 @@ def special(device: Device) -> Launches:
 def _over_arrays(rows: Iterable[Pointwise], device: Device) -> Launches:
     for row in rows:
         for compute, result in _computed(row, device):
-            yield _flat(row.name, (signature.leaf(compute, device),) * row.arity, compute, result)
+            yield flat(row.name, (signature.leaf(compute, device),) * row.arity, compute, result)
 
 
 def scalars(device: Device) -> Launches:
@@ -69,39 +79,39 @@ def scalars(device: Device) -> Launches:
         if row.arity == 2 and row.name not in SPECIAL:
             for compute, result in _computed(row, device):
                 array, number = signature.leaf(compute, device), signature.scalar(compute, device)
-                yield _flat(row.name, (array, number), compute, result)
-                yield _flat(row.name, (number, array), compute, result)
+                yield flat(row.name, (array, number), compute, result)
+                yield flat(row.name, (number, array), compute, result)
 
 
 def casts(device: Device) -> Launches:
     """From every dtype to every other one that is not of a lesser kind."""
-    for source in DTYPES:
-        for target in DTYPES:
+    for source in dtypes_of(device):
+        for target in dtypes_of(device):
             if source != target and (is_complex(target) or not is_complex(source)):
-                yield _flat("astype", (signature.leaf(source, device),), None, target)
+                yield flat("astype", (signature.leaf(source, device),), None, target)
 
 
 def choice(device: Device) -> Launches:
     """`where` for every dtype."""
     condition = signature.leaf(np.dtype(np.bool_), device)
-    for dtype in DTYPES:
-        yield _flat("where", (condition, *(signature.leaf(dtype, device),) * 2), None, dtype)
+    for dtype in dtypes_of(device):
+        yield flat("where", (condition, *(signature.leaf(dtype, device),) * 2), None, dtype)
 
 
 def created(device: Device) -> Launches:
     """Arrays filled with one value, `arange` and `linspace`."""
-    for dtype in DTYPES:
+    for dtype in dtypes_of(device):
         fill = signature.scalar(dtype, device)
         yield lambda fill=fill: fused.flat_launcher(fill)  # type: ignore[misc]
-    for dtype in (*INTEGERS, *FLOATS):
+    for dtype in (*INTEGERS, *_of_kind("f", device)):
         yield lambda dtype=dtype: creation.arithmetic(0, dtype, device, 0, 1, 1)  # type: ignore[misc]
-    for dtype in FLOATS:
+    for dtype in _of_kind("f", device):
         yield lambda dtype=dtype: creation.spaced(0, dtype, device, 0.0, 1.0, 2, True)  # type: ignore[misc]
 
 
 def strided(device: Device) -> Launches:
     """Addition of a matrix and its transpose, of a row and of a number, and a copy to every other element."""
-    for dtype in DTYPES:
+    for dtype in dtypes_of(device):
         leaf = signature.leaf(dtype, device, general=True)
         add = signature.operation(
             "logical_or" if dtype.kind == "b" else "add", (leaf, leaf), dtype, dtype, device, general=True
@@ -118,7 +128,7 @@ def indexed(device: Device) -> Launches:
         for first in (True, False):
             yield lambda dtype=dtype, first=first: indexing.offsets_launcher(dtype, first, device)  # type: ignore[misc]
     nowhere = wrap(0, 0, device, None)
-    for dtype in DTYPES:
+    for dtype in dtypes_of(device):
         values = View(nowhere, dtype, (1, 1, 1), (1, 1, 1))
         for before, after in ((1, 1), (1, 99), (9, 1)):
             places = indexing.Places(0, dtype, View(nowhere, np.dtype(np.int64), (1,), (1,)), before, 1, after, 1, 1)
@@ -131,7 +141,7 @@ def indexed(device: Device) -> Launches:
 def products(device: Device) -> Launches:
     """Products of small and of large matrices."""
     nowhere = wrap(0, 0, device, None)
-    for dtype in DTYPES:
+    for dtype in dtypes_of(device):
         for size in (1, 999):
             matrix = View(nowhere, dtype, (1, size, size), (1, size, 1))
             yield lambda matrix=matrix: matmul.multiply(matrix, matrix, matrix)  # type: ignore[misc]
@@ -148,7 +158,7 @@ def reductions(device: Device) -> Launches:
         ((9, 99, 99), (0, 2)),
     ]
     for row in reduction.TABLE.values():
-        cases = [(dtype, (999_999,), (0,)) for dtype in DTYPES if kind(dtype) in row.kinds]
+        cases = [(dtype, (999_999,), (0,)) for dtype in dtypes_of(device) if kind(dtype) in row.kinds]
         for dtype, shape, axes in (*cases, *((FLOATS[0], *form) for form in forms)):
             sig = signature.leaf(dtype, device)
             yield lambda row=row, sig=sig, shape=shape, axes=axes: reduction.plan(  # type: ignore[misc]
@@ -164,7 +174,7 @@ def transforms(device: Device) -> Launches:
     kernels += [("butterflies", {"R": radix, "FIRST": False}) for radix in fft.RADICES if radix > 1]
     kernels += [("deliver", {"REAL": real}) for real in (True, False)]
     kernels += [(name, {}) for name in fft.ARGUMENTS if name not in ("prepare", "butterflies", "deliver")]
-    for dtype in COMPLEX:
+    for dtype in _of_kind("c", device):
         for aligned in (True, False):
             for name, constants in kernels[: None if aligned else read]:
                 arguments = (name, dtype, False, aligned, tuple(constants.items()), device)
@@ -179,7 +189,7 @@ def scans(device: Device) -> Launches:
         ((9, 999, 99), (98901, 99, 1), ("whole",)),
     )
     for name, row in scan.NAMES.items():
-        for dtype in DTYPES:
+        for dtype in dtypes_of(device):
             if reduction.result_dtype(reduction.TABLE[row], dtype) == dtype:
                 sig = signature.leaf(dtype, device)
                 for sizes, strides, stages in shapes:
@@ -194,7 +204,9 @@ def sorts(device: Device) -> Launches:
     """Sorting of short rows, the passes over long ones, and searching, for every real dtype."""
     nowhere = wrap(0, 0, device, None)
     small = np.dtype(np.int32)
-    for dtype in (*DTYPES[:9], *FLOATS):
+    for dtype in dtypes_of(device):
+        if is_complex(dtype):
+            continue
         row = View(nowhere, dtype, (1, 99), (99, 1), 0)
         places = View(nowhere, np.dtype(np.int64), (1, 99), (99, 1), 0)
         for values, indices in ((row, None), (None, places), (row, places)):
@@ -213,7 +225,7 @@ def factorisations(device: Device) -> Launches:
     """Blocks and panels of factorisations, of few rows and of many; rotations of small and of large matrices."""
     nowhere = wrap(0, 0, device, None)
     flag = View(nowhere, np.dtype(np.int64), (1,), (1,))
-    for dtype in (*FLOATS, *COMPLEX):
+    for dtype in _of_kind("fc", device):
         small = View(nowhere, dtype, (1, 9, 9), (81, 9, 1))
         large = View(nowhere, dtype, (1, 999, 99), (98901, 99, 1))
         pivots = View(nowhere, flag.dtype, (1, 99), (99, 1))

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from nbx_array.backend.compiler import Source
-from nbx_array.backend.launcher import Launcher, get_launcher
+from nbx_array.backend.compiler import KernelMissing, Source
+from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
 from nbx_array.kernels import generate, signature
 from nbx_array.kernels.fused import leaf_dtypes
 from nbx_array.kernels.reduction import TABLE as REDUCTIONS
@@ -31,6 +31,10 @@ NAMES = {"cumulative_sum": "sum", "cumulative_prod": "prod"}
 
 STAGES = ("whole", "totals", "pieces")
 """A scan in one launch, or the launches before and after the scan of the totals."""
+
+
+FEW = 64
+"""Kernels for any sizes take tiles of so many steps, or where there are more of as many as a tile has."""
 
 
 class Rule(NamedTuple):
@@ -106,13 +110,19 @@ def scan(
     """Scan an expression of at least one element into memory at address `out` with the given strides, as `dtype`.
 
     `geo` has the strides of the expression's array operands; None if they are all contiguous. False if the operands'
-    dimensions lie so that no kernel takes them: nothing is done then, and a packed copy will do.
+    dimensions lie so that no kernel takes them, or if a kernel for the expression is missing: nothing is done then, and
+    a packed copy will do.
     """
     operands = geo if geo is not None else (contiguous_strides(shape),) * sig.leaves
     found = split(shape, (*operands, strides), axis)
     if found is None:
         return False
-    _run(name, sig, args, *found, out, dtype)
+    try:
+        special_or_general(lambda general: _run(name, sig, args, *found, out, dtype, general))
+    except KernelMissing:
+        if sig.op == "leaf":
+            raise
+        return False
     return True
 
 
@@ -124,11 +134,12 @@ def _run(
     operands: tuple[Operand, ...],
     out: int,
     dtype: np.dtype,
+    general: bool,
 ) -> None:
     others, steps, lanes = sizes
     rule = RULES[sig.device.backend]
     wide = accumulator(REDUCTIONS[NAMES[name]], dtype)
-    form = form_of(rule, sizes, operands, wide.itemsize)
+    form = form_of(rule, sizes, operands, wide.itemsize, general)
     across, tiles = -(-lanes // form.lanes), -(-steps // form.steps)
     chunk, splits = tiles, 1
     if tiles > 4 and across * others < rule.programs // 4:
@@ -146,16 +157,21 @@ def _run(
     launcher.spread((*args, totals.ptr, totals.ptr, *numbers), across * others * splits, 1, 1)
     place = Operand(splits * lanes, lanes, 1)
     leaf = signature.leaf(wide, sig.device)
-    _run(name, leaf, (totals.ptr,), (others, splits, lanes), (place, place), totals.ptr, wide)
+    _run(name, leaf, (totals.ptr,), (others, splits, lanes), (place, place), totals.ptr, wide, general)
     launcher = launcher_of(name, sig, form._replace(stage="pieces"), dtype)
     launcher.spread((*args, totals.ptr, out, *numbers), across * others * splits, 1, 1)
 
 
 @lru_cache(maxsize=4096)
-def form_of(rule: Rule, sizes: tuple[int, int, int], operands: tuple[Operand, ...], itemsize: int) -> Form:
-    """The kernel that scans in one launch."""
+def form_of(
+    rule: Rule, sizes: tuple[int, int, int], operands: tuple[Operand, ...], itemsize: int, general: bool = False
+) -> Form:
+    """The kernel that scans in one launch, if `general` one for any sizes and strides."""
     _, steps, lanes = sizes
     tile = rule.nbytes // itemsize
+    if general:
+        height = min(FEW if steps <= FEW else tile, rule.steps)
+        return Form(height, tile // height if rule.steps > 1 else 1, False, (("s", "s"),) * len(operands), "whole")
     inner = abs(operands[0].lane) <= abs(operands[0].step)
     if inner:
         width = min(_power_of_two(lanes), rule.lanes, tile)

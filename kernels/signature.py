@@ -15,6 +15,7 @@ import numpy as np
 from nbx_array.backend.contract import Device, get_device
 from nbx_array.backend.launcher import Launcher
 from nbx_array.kernels.rules import rule
+from nbx_array.kernels.types import check_device
 from nbx_array.memory import Storage, allocator
 
 
@@ -80,6 +81,9 @@ class Sig:
         aligned: bool = True,
         costly: bool = False,
     ) -> None:
+        check_device(dtype, device)
+        if compute is not None:
+            check_device(compute, device)
         self.op = op
         self.kids = kids
         self.dtype = dtype

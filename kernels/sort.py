@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
-from nbx_array.backend.launcher import Launcher, get_launcher
+from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
 from nbx_array.kernels import scan, signature
 from nbx_array.kernels.host import on_host
 from nbx_array.kernels.types import type_row
@@ -23,6 +23,10 @@ INFINITIES = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "flo
 
 LONG = 32768
 """From this length on our kernels find the indices that sort some dtypes faster than NumPy does."""
+
+
+SIDES = (16, 128)
+"""Lengths of short rows, beside the longest, that have a kernel for all up to them."""
 
 
 class Rule(NamedTuple):
@@ -75,18 +79,29 @@ def _address(view: View | None, x: View) -> int:
 
 
 def _sort_short(x: View, values: View | None, indices: View | None, descending: bool) -> None:
-    device = x.storage.device
-    limits = _RULES[device.backend]
     rows, n = x.shape
+    wanted = values is not None, indices is not None
+    launcher, together = special_or_general(
+        lambda general: short_launcher(x.dtype, n, *wanted, x.storage.device, general)
+    )
+    args = (x.address, _address(values, x), _address(indices, x), rows, n, -descending)
+    launcher.spread(args, -(-rows // together), 1, 1)
+
+
+def short_launcher(
+    dtype: np.dtype, n: int, values: bool, indices: bool, device: Device, general: bool = False
+) -> tuple[Launcher, int]:
+    """The kernel that sorts rows of n elements, if `general` rows of up to so many, and the rows a program takes."""
+    limits = _RULES[device.backend]
     side = 1 << (n - 1).bit_length()
+    if general:
+        side = next(side for side in (*SIDES, limits.short) if side >= n)
     chunk = min(side, max(limits.compared // side, 8))
     together = max(limits.compared // (side * chunk), 1)
-    pointer = _pointer(x.dtype)
+    pointer = _pointer(dtype)
     signature = {"x": pointer, "values": pointer, "indices": "*i64", "rows": "i64", "n": "i64", "flip": "i64"}
-    constants = {**_order(x.dtype), "VALUES": values is not None, "INDICES": indices is not None}
-    constants |= {"ROWS": together, "N": side, "CHUNK": chunk}
-    args = (x.address, _address(values, x), _address(indices, x), rows, n, -descending)
-    _launcher("sort_short", signature, constants, device).spread(args, -(-rows // together), 1, 1)
+    constants = {**_order(dtype), "VALUES": values, "INDICES": indices, "ROWS": together, "N": side, "CHUNK": chunk}
+    return _launcher("sort_short", signature, constants, device), together
 
 
 def _sort_long(x: View, values: View | None, indices: View | None, descending: bool) -> None:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from nbx_array.backend.contract import Device
+from nbx_array.backend.contract import WITHOUT_FLOAT64, Device
 
 
 class TypeRow(NamedTuple):
@@ -65,10 +65,21 @@ def component(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
 
 
+class DtypeAbsent(TypeError):
+    """A dtype that a device does not have; the message names both."""
+
+
+def check_device(dtype: np.dtype, device: Device) -> None:
+    """Raise DtypeAbsent for float64 and complex128 on a device without them: nothing is narrowed in silence."""
+    if device.backend in WITHOUT_FLOAT64 and dtype.kind in "fc" and component(dtype).itemsize == 8:
+        narrower = "float32" if dtype.kind == "f" else "complex64"
+        raise DtypeAbsent(f"{device} has no {dtype}; ask for {narrower} by dtype or astype")
+
+
 def default_float(device: Device) -> np.dtype:
     """float64, or float32 on a device without it (Metal)."""
-    return np.dtype(np.float32 if device.backend == "metal" else np.float64)
+    return np.dtype(np.float32 if device.backend in WITHOUT_FLOAT64 else np.float64)
 
 
 def default_complex(device: Device) -> np.dtype:
-    return np.dtype(np.complex64 if device.backend == "metal" else np.complex128)
+    return np.dtype(np.complex64 if device.backend in WITHOUT_FLOAT64 else np.complex128)

@@ -84,6 +84,9 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     return _of_array(from_dlpack(obj, copy=copy), target, device, copy)
 
 
+_PYTHON_FLOATS = (np.dtype(np.float64), np.dtype(np.complex128))  # what NumPy makes of Python's numbers
+
+
 def _of_array(x: Array, dtype: np.dtype | None, device: Any, copy: bool | None) -> Array:
     moves = device is not None and detect.find_device(device) is not x.device
     if copy is False and (moves or dtype not in (None, x.dtype)):
@@ -113,8 +116,8 @@ def _of_host(obj: Any, dtype: np.dtype | None, device: Device, copy: bool | None
         raise OverflowError(f"asarray: an integer of the data is out of bounds for {dtype or 'int64'}")
     if dtype is not None and host.dtype != dtype:
         host = _converted(obj, host, dtype)
-    elif dtype is None and device.backend == "metal" and host.dtype.kind in "fc":
-        host = host.astype(default_float(device) if host.dtype.kind == "f" else default_complex(device))
+    elif dtype is None and host.dtype in _PYTHON_FLOATS and not isinstance(obj, (np.ndarray, np.generic)):
+        host = host.astype(default_float(device) if host.dtype.kind == "f" else default_complex(device), copy=False)
     try:
         return from_numpy(host, device)
     except TypeError as error:

@@ -12,7 +12,7 @@ from nbx_array._array import Array, cast
 from nbx_array._array import copy as copied
 from nbx_array._operations import promote
 from nbx_array.backend.contract import get_device
-from nbx_array.kernels.types import kind, type_row
+from nbx_array.kernels.types import check_device, kind, type_row
 
 bool = np.bool_
 int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
@@ -169,7 +169,9 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     dtypes = tuple(x.dtype if isinstance(x, (Array, np.generic)) else as_dtype(x, "result_type") for x in strong)
     device = next((x.device for x in strong if isinstance(x, Array)), get_device("cpu"))
     try:
-        return promote(dtypes, weak, device)
+        result = promote(dtypes, weak, device)
+        check_device(result, device)
+        return result
     except np.exceptions.DTypePromotionError as error:
         raise TypeError(f"result_type: {error}") from None
 

@@ -22,8 +22,11 @@ from sys import getrefcount
 from typing import Any
 
 from nbx_array import _journal
+from nbx_array.backend.compiler import OWN_BACKENDS, KernelMissing
 from nbx_array.backend.contract import Device
+from nbx_array.backend.launcher import special_or_general
 from nbx_array.kernels import fused, signature
+from nbx_array.kernels.pointwise import TABLE, computed_dtypes
 from nbx_array.kernels.signature import SAME, Sig
 from nbx_array.memory import register_release_hook
 from nbx_array.memory.view import View, contiguous_strides, is_contiguous
@@ -182,6 +185,12 @@ def _realize_slowly(e: Any) -> Any:
     try:
         storage = sig.allocate(prod(shape) * sig.itemsize)
         run_into(now, storage.ptr, contiguous_strides(shape))
+    except KernelMissing:
+        if sig.nodes <= 1:
+            raise
+        del storage, now
+        evaluate(e)
+        return e
     except Exception as error:
         error.add_note(f"while computing the deferred {sig!r} of shape {shape}")
         raise
@@ -191,13 +200,61 @@ def _realize_slowly(e: Any) -> Any:
 
 
 def run_into(e: Expression, address: int, strides: Strides) -> None:
-    """Run an expression that is not a leaf, and that no other thread has, into existing memory: no temporary."""
+    """Run an expression that is not a leaf, and that no other thread has, into existing memory: no temporary.
+
+    Where its kernel is missing, on a machine without triton, it runs by the simpler ones that the archive has.
+    """
     sig, shape = e.sig, e.dims
-    if not sig.general and strides == contiguous_strides(shape) and (sig.device.backend == "cpu" or address % 16 == 0):
-        fused.run_flat(fused.flat_launcher(sig, _aliases(e)), sig.block, e.args, address, prod(shape))
-        return
-    geo = e.geo if sig.general else (contiguous_strides(shape),) * sig.leaves
-    fused.run_general(sig, e.args, shape, geo, address, strides)
+    packed = strides == contiguous_strides(shape)
+    try:
+        if not sig.general and packed and (sig.device.backend in OWN_BACKENDS or address % 16 == 0):
+            launcher = special_or_general(lambda general: fused.flat_launcher(sig, () if general else _aliases(e)))
+            fused.run_flat(launcher, sig.block, e.args, address, prod(shape))
+        else:
+            geo = e.geo if sig.general else (contiguous_strides(shape),) * sig.leaves
+            fused.run_general(sig, e.args, shape, geo, address, strides)
+    except KernelMissing:
+        if sig.nodes > 1:
+            simpler = _copy(_Operands(e).take(sig))
+        else:
+            simpler = _uniform(e)
+        if simpler.sig is sig:
+            if packed or sig is copy_of(sig.kids[0]):
+                raise
+            simpler = _copy(realize(simpler))
+        run_into(simpler, address, strides)
+
+
+def _uniform(e: Expression) -> Expression:
+    """One operation over the same values, as packed arrays of the dtypes that it computes with."""
+    sig, operands = e.sig, _Operands(e)
+    parts = [operands.take(kid) for kid in sig.kids if kid is not SAME]
+    if SAME in sig.kids:
+        parts *= 2
+    dtypes = [part.sig.dtype if isinstance(part, Expression) else part[0].dtype for part in parts]
+    scalars = sig.op in TABLE and any(isinstance(part, Expression) for part in parts)
+    kids: list[Sig] = []
+    step = Expression()
+    step.dims, step.args, step.keep = e.dims, (), ()
+    for part, dtype in zip(parts, computed_dtypes(sig.op, sig.compute, sig.dtype, dtypes), strict=True):
+        if not isinstance(part, Expression):
+            if scalars and part[0].dtype == dtype:
+                kids.append(part[0])
+                step.args += part[1]
+                continue
+            fill = Expression()
+            (fill.sig, fill.args), fill.dims, fill.keep = part, e.dims, ()
+            part = fill
+        array = realize(_copy(part) if part.sig.general else part)
+        if array.sig.dtype != dtype:
+            array = realize(_astype(array, dtype))
+        kids.append(array.sig)
+        step.args += array.args
+        step.keep += array.keep
+    step.sig = signature.operation(
+        sig.op, tuple(kids), sig.compute, sig.dtype, sig.device, general=False, costly=sig.costly
+    )
+    return step
 
 
 def _aliases(e: Expression) -> tuple[tuple[int, int], ...]:
@@ -309,7 +366,10 @@ def _share(e: Expression) -> bool:
     outputs = [(e, now.sig), *((x, x.sig) for x in parts.values())]
     if any(sig.op == "leaf" for _, sig in outputs):
         return True
-    launcher = fused.shared_launcher(now.sig, tuple(parts))
+    try:
+        launcher = fused.shared_launcher(now.sig, tuple(parts))
+    except KernelMissing:
+        return e.sig is not before
     storages = [sig.allocate(n * sig.itemsize) for _, sig in outputs]
     addresses = tuple(storage.ptr for storage in storages)
     launcher.spread((*now.args, *addresses, n), -(-n // now.sig.block), 1, 1)
@@ -438,12 +498,22 @@ def copy_of(sig: Sig) -> Sig:
 
 def _copy(value: Expression) -> Expression:
     """The expression that copies a value in memory."""
-    copy = Expression()
-    copy.sig = copy_of(value.sig)
-    copy.dims, copy.args, copy.keep = value.dims, value.args, value.keep
-    if copy.sig.general:
-        copy.geo = value.geo
-    return copy
+    return _astype(value, value.sig.dtype)
+
+
+def _astype(value: Expression, dtype: Any) -> Expression:
+    """The expression of a value in memory in another dtype."""
+    sig = value.sig
+    cast = Expression()
+    cast.sig = (
+        copy_of(sig)
+        if dtype == sig.dtype
+        else signature.operation("astype", (sig,), None, dtype, sig.device, general=sig.general)
+    )
+    cast.dims, cast.args, cast.keep = value.dims, value.args, value.keep
+    if sig.general:
+        cast.geo = value.geo
+    return cast
 
 
 def _same_places(shape: tuple[int, ...], a: Strides, b: Strides) -> bool:

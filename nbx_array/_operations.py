@@ -16,7 +16,7 @@ from nbx_array.backend.contract import Device
 from nbx_array.kernels import signature
 from nbx_array.kernels.pointwise import TABLE, UnsupportedDtype, resolve
 from nbx_array.kernels.signature import SAME, Sig
-from nbx_array.kernels.types import default_complex, default_float, kind
+from nbx_array.kernels.types import DtypeAbsent, check_device, default_complex, default_float, kind
 from nbx_array.memory.view import broadcast_shapes, contiguous_strides
 
 LIMIT_NODES = 32
@@ -96,6 +96,10 @@ def apply(cls: type[Any], name: str, *operands: object) -> Any:
         constant = _compare_out_of_range(name, ready, compute)
         if constant is not None:
             return constant
+    try:
+        check_device(compute, device)
+    except DtypeAbsent as error:
+        raise DtypeAbsent(f"{name}: {error}; given {', '.join(map(describe, ready))}") from None
     return combine(cls, name, compute, result, ready, device, costly=row.costly)
 
 

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from nbx_array._array import Array, cast, filled
-from nbx_array._expression import describe, evaluate, worth_compiling
+from nbx_array._array import Array, cast, filled, packed
+from nbx_array._expression import describe, evaluate, from_view, worth_compiling
+from nbx_array.backend.compiler import KernelMissing
 from nbx_array.kernels import reduction
 from nbx_array.kernels.signature import Sig, leaf
 from nbx_array.kernels.types import default_float, kind
-from nbx_array.memory.view import normalize_axes, normalize_axis
+from nbx_array.memory.view import normalize_axes, normalize_axis, transpose
 
 Axis = int | tuple[int, ...] | None
 
@@ -71,12 +72,26 @@ def reduce(
     if x.sig.op != "leaf" and not worth_compiling(x):
         evaluate(x)
     sig = x.sig
-    sig.runs += 1
     storage = sig.allocate(prod(kept) * result.itemsize)
-    reduction.reduce(name, sig, x.args, shape, x.geo if sig.general else None, axes, storage.ptr, number)
+    try:
+        reduction.reduce(name, sig, x.args, shape, x.geo if sig.general else None, axes, storage.ptr, number)
+        sig.runs += 1
+    except KernelMissing:
+        rows = _rows(x, axes)
+        reduction.reduce(name, rows.sig, rows.args, rows.shape, None, (1,), storage.ptr, number, general=True)
     new = Array()
     new.sig, new.dims, new.args, new.keep = result, kept, (storage.ptr,), (storage,)
     return new
+
+
+def _rows(x: Array, axes: tuple[int, ...]) -> Array:
+    """An array as a matrix in memory whose contiguous rows hold what is reduced."""
+    view = x.view()
+    outside = [d for d in range(len(view.shape)) if d not in axes]
+    shape, strides = transpose(view.shape, view.strides, (*outside, *axes))
+    rows = packed(from_view(Array, view._replace(shape=shape, strides=strides))).view()
+    sizes = prod(shape[: len(outside)]), prod(shape[len(outside) :])
+    return from_view(Array, rows._replace(shape=sizes, strides=(sizes[1], 1)))
 
 
 @lru_cache(maxsize=4096)

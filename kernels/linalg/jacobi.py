@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-from nbx_array.kernels.linalg.launch import arguments, is_complex, kernel_of, power_of_two
+from nbx_array.backend.launcher import Launcher, special_or_general
+from nbx_array.kernels.linalg.launch import Constants, arguments, is_complex, kernel_of, power_of_two
 from nbx_array.kernels.types import component
 from nbx_array.memory import View
 
@@ -28,20 +30,13 @@ def orthogonalise(w: View, v: View | None, flag: View, read: Callable[[], int], 
     tolerance = float(np.finfo(w.dtype).eps) * max(n, 4) ** 0.5
     v_length = v.shape[-1] if v is not None else 0
     addresses = (w.address, v.address if v is not None else w.address, flag.address)
-    constants = (("VECTORS", v is not None), ("COMPLEX", is_complex(w)))
     device = w.storage.device
     if max(n, length, v_length) <= SMALL:
-        sizes = (
-            ("PAIRS", power_of_two((n + 1) // 2, 1)),
-            ("LENGTH", power_of_two(length, 2)),
-            ("V_LENGTH", power_of_two(v_length, 2)),
-        )
-        warps = 1 if n <= 8 else 4 if n <= 32 else 8
-        kernel = kernel_of(MODULE, "jacobi_small", _SMALL, constants + sizes, w.dtype, device, warps)
+        kernel = special_or_general(partial(small_launcher, w, v))
         kernel.spread((*addresses, n, length, v_length, SWEEPS, tolerance), stack, 1, 1)
         return not read()
     block = ("BLOCK", 1024 if device.backend == "cpu" else 256)
-    kernel = kernel_of(MODULE, "jacobi_round", _ROUND, (*constants, block), w.dtype, device, 4)
+    kernel = kernel_of(MODULE, "jacobi_round", _ROUND, (*_constants(w, v), block), w.dtype, device, 4)
     players = n + n % 2
     for _ in range(SWEEPS):
         for number in range(players - 1):
@@ -50,6 +45,21 @@ def orthogonalise(w: View, v: View | None, flag: View, read: Callable[[], int], 
             return True
         clear()
     return False
+
+
+def small_launcher(w: View, v: View | None, general: bool) -> Launcher:
+    """The kernel that one program a matrix rotates by, if `general` for any sizes up to a power of two."""
+    _, n, length = w.shape
+    v_length = v.shape[-1] if v is not None else 0
+    pairs, most = power_of_two((n + 1) // 2, 1), power_of_two(max(n, length, v_length), 2)
+    sides = (most // 2, most, most) if general else (pairs, power_of_two(length, 2), power_of_two(v_length, 2))
+    constants = _constants(w, v) + tuple(zip(("PAIRS", "LENGTH", "V_LENGTH"), sides, strict=True))
+    warps = 1 if sides[0] <= 4 else 4 if sides[0] <= 16 else 8
+    return kernel_of(MODULE, "jacobi_small", _SMALL, constants, w.dtype, w.storage.device, warps)
+
+
+def _constants(w: View, v: View | None) -> Constants:
+    return ("VECTORS", v is not None), ("COMPLEX", is_complex(w))
 
 
 def sort_rows(keys: View, keys_out: View, x: View, out: View, *, descending: bool) -> None:

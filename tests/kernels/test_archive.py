@@ -1,0 +1,185 @@
+"""The archive: what it holds, and that a machine without triton and with an empty cache computes from it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from nbx_array.backend import archive, compiler, recording
+from nbx_array.backend.ahead import parse_target
+from nbx_array.kernels import archive as command
+
+ROOT = Path(__file__).parents[2]
+
+PROGRAM = """
+import numpy as np
+import nbx_array as xp
+
+def check(found, expected):
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-5, atol=1e-5)
+
+h = np.random.default_rng(SEED).normal(size=(37, 53)).astype(np.float32)
+n = np.arange(-17, 36)
+x, i = xp.asarray(h, device=DEVICE), xp.asarray(n, device=DEVICE)
+i32, i64 = xp.astype(i, xp.int32), i
+# one operation: contiguous, with a number, the same operand twice, strided, broadcast, backwards
+check(x + x, h + h)
+check(2.5 - x, 2.5 - h)
+check(x * x, h * h)
+check(x.T + x.T, h.T + h.T)
+check(x + x[0], h + h[0])
+check(x[::-1, ::-3] + x[:, ::3], h[::-1, ::-3] + h[:, ::3])
+# of two dtypes, and where a number meets two arrays
+check(xp.where(x > 0, x, 0.0), np.where(h > 0, h, 0))
+check(xp.where(i32 > 3, i64, 7), np.where(n > 3, n, 7))
+check(i32 + i64, n + n)
+check(xp.astype(i, xp.uint64) > i - 4, np.ones(53, bool))
+# expressions, seen more than once
+for _ in range(3):
+    check(xp.exp(-x * x / 2) + x, np.exp(-h * h / 2) + h)
+# five dimensions in no order
+h5 = h[:36, :48].reshape(4, 9, 6, 8, 1) * np.ones(3, np.float32)
+check(xp.permute_dims(xp.asarray(h5, device=DEVICE), (4, 2, 0, 3, 1)) + 1, h5.transpose(4, 2, 0, 3, 1) + 1)
+# reductions of an expression, long, by rows, by columns, of a strided array; scans
+for axis in (None, 0, 1):
+    check(xp.sum(x + 1, axis=axis), (h + 1).sum(axis))
+    check(xp.max(x, axis=axis), h.max(axis))
+    check(xp.std(x[:, ::2], axis=axis), h[:, ::2].std(axis))
+check(xp.argmin(x.T, axis=1), h.T.argmin(1))
+check(xp.argmin(x), h.argmin())
+check(xp.sum(xp.ones(1_000_003, dtype=xp.float32, device=DEVICE)), 1_000_003)
+check(xp.sum(x[:, :3], axis=1), h[:, :3].sum(1))
+check(xp.cumulative_sum(x, axis=0), h.cumsum(0))
+check(xp.cumulative_sum((x + 1)[:, ::2], axis=1), (h + 1)[:, ::2].cumsum(1))
+# writing to a part of an array, indexing by arrays and masks
+y, k = xp.asarray(h, device=DEVICE), h.copy()
+y[1:20:3, ::2] = x[1:20:3, ::2] * 2
+k[1:20:3, ::2] *= 2
+y[xp.asarray([3, 1, 3], device=DEVICE), :] = 7
+k[[3, 1]] = 7
+y += 1
+check(y, k + 1)
+check(x[xp.asarray([3, -1], device=DEVICE)], h[[3, -1]])
+check(x[x > 0], h[h > 0])
+# sorting, searching, products
+check(xp.sort(x, axis=0), np.sort(h, axis=0))
+check(xp.argsort(x, axis=1), np.argsort(h, axis=1))
+check(xp.searchsorted(xp.sort(x[0]), x[1]), np.searchsorted(np.sort(h[0]), h[1]))
+check(x @ x.T, h @ h.T)
+check(xp.arange(7, dtype=xp.float32, device=DEVICE), np.arange(7))
+
+from nbx_array.backend.compiler import compilations
+import sys
+assert "triton" not in sys.modules
+print("compiled from the archive:", compilations.value)
+"""
+
+
+def test_without_triton_everything_comes_from_the_archive(small_archive, tmp_path):
+    done = run(small_archive, tmp_path, PROGRAM.replace("DEVICE", "'cpu'"))
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.partition(":")[2]) > 30
+
+
+def test_what_the_archive_lacks_is_refused_with_a_message(small_archive, tmp_path):
+    program = "import nbx_array as xp; print(xp.atan2(*[xp.ones(3, dtype=xp.float16, device='cpu')] * 2))"
+    done = run(small_archive, tmp_path, program)
+    assert done.returncode == 1
+    assert "not in the kernel cache" in done.stderr and "nor in the archive" in done.stderr
+
+
+def run(file: Path, cache: Path, program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program with triton blocked, an empty cache, and our kernels for what NumPy does else."""
+    environment = os.environ | {
+        "NBX_ARCHIVE": str(file),
+        "NBX_CACHE_DIR": str(cache),
+        "NBX_HOST_ROUTINES": "0",
+        "PYTHONPATH": str(ROOT / ".ci/no-triton"),
+    }
+    program = program.replace("SEED", environment.get("NBX_TEST_SEED", "0"))
+    return subprocess.run([sys.executable, "-P", "-c", program], env=environment, text=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def small_archive(tmp_path_factory) -> Path:
+    """An archive of what the program needs, of the families, functions and dtypes of the whole one."""
+    target = parse_target("cpu")
+    wanted = []
+    for family in command.FAMILIES:
+        for spec in command.specs(target, [family]):
+            if worth(family, spec):
+                wanted.append(spec)
+    file = tmp_path_factory.mktemp("archive") / "kernels"
+    made = [command.text_of(spec) for spec in wanted]
+    assert not [result for result in made if isinstance(result, str)]
+    assert archive.write(file, made, compiler.triton_version()) == len({key for key, _ in made})
+    return file
+
+
+FAMILY_TYPES = {
+    "casts": "*fp32 *i64 *i32 *i1 *u64",
+    "reductions": "*fp32 *i64 *i32",
+    "scan": "*fp32 *i64",
+    "copies": "*fp32 *i64",
+    "matmul": "*fp32",
+    "creation": "*fp32 *i64 *i1",
+    "sort": "*i32 *i64",
+    "indexing": "*i32 *i64 *i8",
+}
+FUNCTIONS = re.compile(r"\.(add|subtract|multiply|divide|negative|exp|greater)\(")
+
+
+def worth(family: str, spec: recording.Spec) -> bool:
+    """Whether the program may need a kernel: it does without most dtypes and functions."""
+    pointers = {kind for _, kind in spec.signature if kind.startswith("*")}
+    if not pointers <= set(FAMILY_TYPES.get(family, "*fp32 *i64 *i32 *i1 *u64").split()):
+        return False
+    text, constants = spec.source.text or "", dict(spec.constants)
+    if family in ("pointwise", "scalars"):
+        return FUNCTIONS.search(text) is not None
+    if family == "reductions":
+        return not re.search(r"reduction\.(multiply|squares|root|less|rank|quotient)\(", text)
+    if family == "sort":
+        return spec.source.name != "move" and constants["INFINITY"] == 0x7F800000
+    return family not in ("fft", "linalg", "rotations")
+
+
+# ------------------------------------------------------------------------------------------------- the file
+
+
+def test_texts_come_back_by_their_keys(tmp_path):
+    texts = {bytes([k]) * 32: f"kernel {k} " * (k * 200) for k in range(1, 60)}
+    file = tmp_path / "archive"
+    assert archive.write(file, texts.items(), "3.9.0") == 59
+    read = archive.Archive(file)
+    assert len(read) == 59 and read.triton == "3.9.0"
+    assert all(read.text(key) == text for key, text in texts.items())
+    assert read.text(bytes(32)) is None
+    assert file.stat().st_size < sum(map(len, texts.values())) / 100
+
+
+@pytest.mark.parametrize("place", [0, 25, 90, 200, -1])
+def test_a_damaged_archive_is_refused(tmp_path, place):
+    file = tmp_path / "archive"
+    archive.write(file, [(bytes(32), "text")], "3.9.0")
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(archive.ArchiveError, match="archive"):
+        archive.Archive(file)
+
+
+def test_a_kernel_has_one_text_for_all_targets():
+    kernels = [{(s.source, s.signature, s.constants) for s in command.specs(parse_target(t), ["matmul", "indexing"])}
+               for t in command.TARGETS]  # fmt: skip
+    assert kernels[0] & kernels[1]
+
+
+@pytest.mark.parametrize("family", command.FAMILIES)
+def test_metal_has_no_kernel_with_float64(family):
+    for spec in command.specs(parse_target("apple7"), [family]):
+        assert not [name for name, kind in spec.signature if "64" in kind and "fp" in kind], spec
