@@ -232,7 +232,7 @@ def _stage(
     if general:
         even = False
         pattern = tuple(("0", "1") if j not in reads else ("s", "1") for j in range(operands))
-        form = form._replace(pattern=pattern, looped=True, kept_masked=True, masks="all", layered=rule.layered)
+        form = form._replace(pattern=pattern, looped=True, kept_masked=True, masks="last", layered=False)
         form = form._replace(wide=True, even=())
     key = (row.name, expression is None, form)
     launcher: Any = sig.launchers.get(key)

@@ -217,9 +217,9 @@ def run_into(e: Expression, address: int, strides: Strides) -> None:
         if sig.nodes > 1:
             simpler = _copy(_Operands(e).take(sig))
         else:
-            simpler = _uniform(e)
+            simpler = _uniform(e) if sig.kids else e
         if simpler.sig is sig:
-            if packed or sig is copy_of(sig.kids[0]):
+            if packed or (sig.kids and sig is copy_of(sig.kids[0])):
                 raise
             simpler = _copy(realize(simpler))
         run_into(simpler, address, strides)
