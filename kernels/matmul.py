@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +34,7 @@ def multiply(a: View, b: View, out: View, *, subtract: bool = False, conjugate: 
     `conjugate`: "a" or "b" for the conjugate of that operand.
     """
     stack, m, n = out.shape
-    launcher, tile, strides = special_or_general(lambda general: product_launcher(a, b, out, subtract, conjugate, general))
+    launcher, tile, strides = special_or_general(partial(product_launcher, a, b, out, subtract, conjugate))
     size, grid = out.dtype.itemsize, -(-m // tile.rows) * -(-n // tile.columns)
     for first in range(0, stack, 65535):  # a grid's second dimension ends there
         addresses = tuple(view.address + first * view.strides[0] * size for view in (a, b, out))

@@ -86,10 +86,10 @@ def reduce(
 
 def _rows(x: Array, axes: tuple[int, ...]) -> Array:
     """An array as a matrix in memory whose contiguous rows hold what is reduced."""
-    view = x.view()
+    view = x.memory()
     outside = [d for d in range(len(view.shape)) if d not in axes]
     shape, strides = transpose(view.shape, view.strides, (*outside, *axes))
-    rows = packed(from_view(Array, view._replace(shape=shape, strides=strides))).view()
+    rows = packed(from_view(Array, view._replace(shape=shape, strides=strides))).memory()
     sizes = prod(shape[: len(outside)]), prod(shape[len(outside) :])
     return from_view(Array, rows._replace(shape=sizes, strides=(sizes[1], 1)))
 

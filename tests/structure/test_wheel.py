@@ -55,8 +55,8 @@ def test_wheel_contains_the_library_and_nothing_else(wheel):
     wanted = set()
     for package, folder in FOLDERS.items():
         here = ROOT / folder
-        for path in (*here.glob("*.py"), *here.glob("py.typed"), *here.glob("devices/*/*.yml")):
-            wanted.add(f"{package.replace('.', '/')}/{path.relative_to(here)}")
+        for pattern in ("*.py", "py.typed", "devices/*/*.yml", "*.archive"):
+            wanted |= {f"{package.replace('.', '/')}/{path.relative_to(here)}" for path in here.glob(pattern)}
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == wanted
