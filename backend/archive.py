@@ -78,7 +78,8 @@ def write(file: Path, kernels: Iterable[tuple[bytes, str]], triton: str) -> int:
     """Write an archive of texts with their keys, those that are alike side by side; the number of kernels."""
     places: dict[bytes, tuple[int, int, int]] = {}
     blocks: list[bytes] = []
-    pending, size = [], 0
+    pending: list[bytes] = []
+    size = 0
 
     def pack() -> None:
         nonlocal pending, size
