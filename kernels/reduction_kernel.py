@@ -126,7 +126,7 @@ class Writer:
         if form.partial:
             lines += [f"o{j} += {place} + split" for j in range(len(self.state))]
         else:
-            lines.append(f"o0 += {'2 * ' if is_complex(self.sig.dtype) else ''}({place})")
+            lines.append(f"o0 += {'2 * ' if is_complex(result_dtype(self.row, self.sig.dtype)) else ''}({place})")
         lines += [
             f"kept = tl.arange(0, {form.kept_tile}).to({self.index}){self.kept_side}",
             f"layer = (tl.arange(0, {form.depth}) * {self.lanes}).to({self.index})[:, None, None]",
@@ -165,7 +165,7 @@ class Writer:
                 start = "whole" if form.masks == "last" else "0"
                 lines += [f"for step in range({start}, count):", *(f"    {line}" for line in self.step(True))]
         if self.folds and self.row.settle is not None:
-            lines.append(f"{self.carried} = reduction.{self.row.settle}({self.carried})")
+            lines.append(f"{self.carried} = {self.row.function(self.row.settle, self.sig.dtype)}({self.carried})")
         return lines
 
     def step(self, masked: bool) -> list[str]:
@@ -253,7 +253,7 @@ class Writer:
             if self.folds:
                 mask = f"tl.broadcast_to(red_m, {shape})" if masked else "None"
                 given = [*elements, mask, self.carried, first, str(bool(form.reduced))]
-                return [*lines, f"{self.carried} = reduction.{row.fold}({', '.join(given)})"]
+                return [*lines, f"{self.carried} = {row.function(row.fold, self.sig.dtype)}({', '.join(given)})"]
             if row.before is not None:
                 count = 1 if row.state == "place" else len(self.state)
                 names = [f"y{j}" for j in range(count)]
@@ -291,7 +291,7 @@ class Writer:
         if form.partial:
             return lines + [f"tl.store(o{j} + place1 * kept_o, f{j}, mask=store_m)" for j in range(count)]
         if row.after is not None:
-            parts = 2 if is_complex(dtype) else 1
+            parts = 2 if is_complex(result_dtype(row, dtype)) else 1
             results = [f"h{j}" for j in range(parts)]
             function = row.function(row.after, dtype)
             lines.append(f"{', '.join(results)} = {function}({', '.join([*names, 'number'])})")

@@ -19,7 +19,7 @@ class Reduction(NamedTuple):
     state: str  # which components a state has: see `state_dtypes`
     identity: str  # the state that changes nothing: see `identity`
     combine: str
-    result: str = "same"  # the dtype of the result: that of the operand, of the state's first component, or "index"
+    result: str = "same"  # the dtype of the result: that of the operand, of its "part", of the "state", or "index"
     before: str | None = None  # an element's state, if it is not the element cast to the state's dtype
     fold: str | None = None  # takes a tile into a state of its own kind, if not element by element
     settle: str | None = None  # the state of one of that kind
@@ -34,8 +34,12 @@ _ROWS = [
     Reduction("sum", "biufc", "total", "zero", "add", "state", suffix="_complex"),
     Reduction("prod", "biufc", "total", "one", "multiply", "state", suffix="_complex"),
     Reduction("mean", "fc", "total", "zero", "add", after="quotient", suffix="_complex"),
-    Reduction("var", "f", "moments", "zero", "merge_moments", fold="deviations", settle="moments", after="variance"),
-    Reduction("std", "f", "moments", "zero", "merge_moments", fold="deviations", settle="moments", after="deviation"),
+    Reduction(
+        "var", "fc", "moments", "zero", "merge_moments", "part", None, "deviations", "moments", "variance", "_complex"
+    ),
+    Reduction(
+        "std", "fc", "moments", "zero", "merge_moments", "part", None, "deviations", "moments", "deviation", "_complex"
+    ),
     Reduction("vector_norm", "f", "squares", "zero", "add_squares", before="squares", after="root"),
     Reduction("max", "biuf", "value", "lowest", "greater"),
     Reduction("min", "biuf", "value", "highest", "less"),
@@ -60,6 +64,8 @@ def result_dtype(row: Reduction, dtype: np.dtype) -> np.dtype:
     """The dtype of the result of a reduction over elements of `dtype`."""
     if row.result == "index":
         return INT64
+    if row.result == "part":
+        return component(dtype)
     return accumulator(row, dtype) if row.result == "state" and kind(dtype) in "biu" else dtype
 
 
@@ -68,7 +74,7 @@ def state_dtypes(row: Reduction, dtype: np.dtype, wide: bool) -> tuple[np.dtype,
     base = accumulator(row, dtype)
     match row.state:
         case "moments":
-            return (base,) * 4
+            return (component(base),) * (6 if is_complex(base) else 4)
         case "squares":
             return (base,) * 3
         case "place":

@@ -10,13 +10,12 @@ import numpy as np
 from nbx_array._array import Array, cast, copy, filled, view_basic
 from nbx_array._creation import _array, _new
 from nbx_array._data_types import as_dtype
-from nbx_array._elementwise import add, imag, real, sqrt
 from nbx_array._expression import evaluate, realize, worth_compiling, write
 from nbx_array._reduction import Axis, check_axes, check_axis, inexact, reduce
 from nbx_array.kernels import scan
 from nbx_array.kernels.reduction import TABLE as REDUCTIONS
 from nbx_array.kernels.reduction import result_dtype
-from nbx_array.kernels.types import kind, type_row
+from nbx_array.kernels.types import type_row
 
 
 def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
@@ -135,10 +134,6 @@ def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bo
 def _spread(name: str, x: Array, axis: Axis, correction: float, keepdims: bool) -> Array:
     _array(x, name)
     axes = check_axes(name, axis, x.ndim)
-    if kind(x.sig.dtype) == "c":
-        parts = [_spread("var", part(x), axis, correction, keepdims) for part in (real, imag)]
-        variance = add(*parts)
-        return variance if name == "var" else sqrt(variance)
     divisor = product(x.shape[d] for d in axes) - float(correction)
     return reduce(name, inexact(x), axes, keepdims, number=divisor if divisor > 0 else 0.0)
 

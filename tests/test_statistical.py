@@ -311,6 +311,19 @@ def test_sums_of_integers_are_exact(xp, rng):
         check("prod", xp.prod(xp.asarray(host | 1), axis=1), host | 1, 1)
 
 
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_complex_variance_reads_once(xp, rng, dtype):
+    host = make(rng, dtype, (5, 300)) + 1000
+    x = xp.realize(xp.asarray(host))
+    for axis in (None, 0, 1):
+        before = xp.counters()
+        got = xp.var(x, axis=axis)
+        assert (xp.counters() - before)["launches"] == 1
+        np.testing.assert_allclose(
+            xp.asnumpy(got), np.var(host.astype(np.complex128), axis=axis), rtol=1e-6 if dtype == "complex64" else 1e-14
+        )
+
+
 def test_no_cancellation_in_variance(xp):
     pair = np.array([2281.5, 2281.25], dtype=np.float32)
     assert float(xp.var(xp.asarray(pair), correction=1)) == 0.03125

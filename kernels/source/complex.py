@@ -6,8 +6,8 @@ of its own. Intermediate results neither overflow nor underflow where the result
 by powers of two, which is exact, and the result is brought back with one rounding.
 
 Products are rounded before they are added, without fma: so multiplication commutes, z · conj(z) has the imaginary part
-0, and z / z is 1 (unless one part is 2^100 times the other). Infinities are those of C99's Annex G: a number with one
-infinite part is infinite whatever the other part is, and multiplication and division keep it so.
+0, and z / z is 1 (unless one part is 2^100 times the other). Infinities and NaN go by the textbook's formulas, as
+NumPy's: the standard leaves the choice between those and C99's Annex G.
 """
 
 import triton
@@ -44,11 +44,6 @@ def has_infinity(x, y):
 @triton.jit
 def all_finite(x, y):
     return (tl.abs(x) < INFINITY) & (tl.abs(y) < INFINITY)
-
-
-@triton.jit
-def both_nan(x, y):
-    return (x != x) & (y != y)
 
 
 @triton.jit
@@ -178,7 +173,7 @@ def multiply(a, b, c, d):
         undo_up = constant(2.938735877055719e-39, a)
         down = constant(1.8645851828000517e-155, a)  # 2^-514
         undo_down = constant(5.363123171977039e154, a)
-    huge = m * n == INFINITY
+    huge = (m * n == INFINITY) & (m < INFINITY) & (n < INFINITY)
     left = tl.where(huge, down, tl.where(small & (m < n), up, one))
     right = tl.where(huge, down, tl.where(small & (m >= n), up, one))
     p = a * left
@@ -189,16 +184,6 @@ def multiply(a, b, c, d):
     again = tl.where(huge, undo_down, one)
     x = (p * r - q * s) * undo * again
     y = (p * s + q * r) * undo * again
-    # Annex G: infinite times what is neither 0 nor NaN is infinite
-    left_infinite = has_infinity(a, b)
-    right_infinite = has_infinity(c, d)
-    lost = both_nan(x, y) & (left_infinite | right_infinite)
-    p = box(a, left_infinite)
-    q = box(b, left_infinite)
-    r = box(c, right_infinite)
-    s = box(d, right_infinite)
-    x = tl.where(lost, (p * r - q * s) * INFINITY, x)
-    y = tl.where(lost, (p * s + q * r) * INFINITY, y)
     return x, y
 
 
@@ -229,22 +214,16 @@ def divide(a, b, c, d):
     norm = r * r + s * s
     x = scale(div(p * r + q * s, norm), k - n)
     y = scale(div(q * r - p * s, norm), k - n)
-    # Annex G: what is not 0 divided by 0 is infinite, infinite by finite too, and finite by infinite is 0
-    undefined = both_nan(x, y)
-    by_zero = undefined & (norm == 0.0)
-    limit = copysign(constant(INFINITY, a), c)
-    x = tl.where(by_zero, limit * a, x)
-    y = tl.where(by_zero, limit * b, y)
-    infinite = has_infinity(a, b) & all_finite(c, d)
-    vanishing = has_infinity(c, d) & all_finite(a, b)
-    lost = undefined & (norm != 0.0) & (infinite | vanishing)
-    p = box(p, infinite)
-    q = box(q, infinite)
+    # NumPy divides each part by a zero, which counts as positive; a finite number by one with one infinite part is 0
+    by_zero = norm == 0.0
+    x = tl.where(by_zero, a * INFINITY, x)
+    y = tl.where(by_zero, b * INFINITY, y)
+    smaller = tl.where(tl.abs(c) < tl.abs(d), tl.abs(c), tl.abs(d))
+    vanishing = has_infinity(c, d) & (smaller < INFINITY) & all_finite(a, b)
     r = box(r, vanishing)
     s = box(s, vanishing)
-    limit = tl.where(infinite, constant(INFINITY, a), constant(0.0, a))
-    x = tl.where(lost, (p * r + q * s) * limit, x)
-    y = tl.where(lost, (q * r - p * s) * limit, y)
+    x = tl.where(vanishing, (p * r + q * s) * 0.0, x)
+    y = tl.where(vanishing, (q * r - p * s) * 0.0, y)
     return x, y
 
 

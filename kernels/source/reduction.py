@@ -163,6 +163,43 @@ def deviation(n, mean, rest, spread, divisor):
     return sqrt(variance(n, mean, rest, spread, divisor))
 
 
+# The same of complex numbers: the spread is that of both parts.
+
+
+@triton.jit
+def deviations_complex(x, y, mask, n, shift, total, shift_y, total_y, squared, first, several: tl.constexpr):
+    _, shift, total, squared = deviations(x, mask, n, shift, total, squared, first, several)
+    count, shift_y, total_y, squared = deviations(y, mask, n, shift_y, total_y, squared, first, several)
+    return count, shift, total, shift_y, total_y, squared
+
+
+@triton.jit
+def moments_complex(n, shift, total, shift_y, total_y, squared):
+    _, _, rest, spread = moments(n, shift, total, squared)
+    _, _, rest_y, spread = moments(n, shift_y, total_y, spread)
+    return n, shift, rest, shift_y, rest_y, spread
+
+
+@triton.jit
+def merge_moments_complex(
+    n, mean, rest, mean_y, rest_y, spread, m, other_mean, other_rest, other_mean_y, other_rest_y, other_spread
+):
+    total, mean, rest, spread = merge_moments(n, mean, rest, spread, m, other_mean, other_rest, other_spread)
+    zero = n - n
+    _, mean_y, rest_y, more = merge_moments(n, mean_y, rest_y, zero, m, other_mean_y, other_rest_y, zero)
+    return total, mean, rest, mean_y, rest_y, spread + more
+
+
+@triton.jit
+def variance_complex(n, mean, rest, mean_y, rest_y, spread, divisor):
+    return variance(n, mean, rest, spread, divisor)
+
+
+@triton.jit
+def deviation_complex(n, mean, rest, mean_y, rest_y, spread, divisor):
+    return deviation(n, mean, rest, spread, divisor)
+
+
 # The Euclidean norm: three sums of squares, of numbers too great to be squared, of middling and of tiny ones, the outer
 # two scaled by powers of two (Blue 1978; Anderson 2017, "Algorithm 978: Safe Scaling in the Level 1 BLAS").
 
