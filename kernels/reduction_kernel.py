@@ -250,7 +250,7 @@ class Writer:
             base = type_row(component(accumulator(row, self.sig.dtype))).value
             elements = [f"x{j}" for j in range(len(body.value))]
             lines += [f"x{j} = tl.broadcast_to(({value}).to({base}), {shape})" for j, value in enumerate(body.value)]
-            if self.folds:
+            if row.fold is not None:
                 mask = f"tl.broadcast_to(red_m, {shape})" if masked else "None"
                 given = [*elements, mask, self.carried, first, str(bool(form.reduced))]
                 return [*lines, f"{self.carried} = {row.function(row.fold, self.sig.dtype)}({', '.join(given)})"]
