@@ -193,6 +193,17 @@ _PYTHON_FUNCTIONS = {
     "PyLong_FromLongLong": "ptr (i64)",
     "PyLong_FromUnsignedLongLong": "ptr (i64)",
     "PyFloat_FromDouble": "ptr (double)",
+    "Py_DecRef": "void (ptr)",
+    "PyDict_GetItemWithError": "ptr (ptr, ptr)",
+    "PyObject_RichCompareBool": "i32 (ptr, ptr, i32)",
+    "PySequence_Concat": "ptr (ptr, ptr)",
+    "PyTuple_Pack": "ptr (i64, ...)",
+    "PyType_GenericAlloc": "ptr (ptr, i64)",
+    "PyList_New": "ptr (i64)",
+    "PyList_Size": "i64 (ptr)",
+    "PyList_GetItem": "ptr (ptr, i64)",
+    "PyList_Append": "i32 (ptr, ptr)",
+    "PyList_SetSlice": "i32 (ptr, i64, i64, ptr)",
 }
 
 
@@ -246,7 +257,7 @@ def _linker() -> Any:
     # JITLink lays all sections of an object side by side, within reach of the small code model's 32-bit offsets. The
     # older linker asks for memory section by section, and aborts where a GPU's driver has taken the neighbourhood.
     linker = llvm().create_lljit_compiler(target_machine("", "", 1), use_jit_link=True)
-    _alive.append(linker)
+    keep(linker)
     return linker
 
 
@@ -266,7 +277,7 @@ def link(artifact: bytes, exports: Sequence[str], symbols: Mapping[str, int]) ->
     for name in exports:
         builder.export_symbol(name)
     library = builder.link(_linker(), f"nbx{next(_library_numbers)}")
-    _alive.append(library)  # unloads its code when it goes
+    keep(library)  # unloads its code when it goes
     return {name: library[name] for name in exports}
 
 
@@ -316,15 +327,42 @@ class _MethodDefinition(ctypes.Structure):
     )
 
 
-_METH_FASTCALL = 0x80
+METH_NOARGS, METH_O, METH_FASTCALL = 0x4, 0x8, 0x80
 
 
 def bind(address: int, words: Sequence[int], name: str, complainer: Callable[..., Any]) -> Callable[..., Any]:
     """A built-in function of the code at ``address`` (made by :func:`fastcall`) and 64-bit data words."""
-    definition = _MethodDefinition(name.encode(), address, _METH_FASTCALL, None)
+    definition = _MethodDefinition(name.encode(), address, METH_FASTCALL, None)
     data = struct.pack(f"={len(words) + RESERVED_WORDS}Q", id(complainer), id(None), *(w & 2**64 - 1 for w in words))
-    _alive.extend((definition, complainer))
+    keep(definition, complainer)
     return _new_function()(ctypes.addressof(definition), data, None)
+
+
+def function(address: int, flags: int, signature: str) -> Callable[..., Any]:
+    """A built-in function of the code at ``address``, a PyCFunction of the given calling convention.
+
+    ``signature`` is its name and parameters as in ``"f(x, y, /)"``, which `inspect.signature` reads.
+    """
+    return _new_function()(ctypes.addressof(_definition(address, flags, signature)), None, None)
+
+
+def method(cls: type, address: int, flags: int, signature: str) -> Any:
+    """The same as a method of ``cls``, for the caller to put there; the parameters begin with ``$self``."""
+    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_p)
+    new = prototype(("PyDescr_NewMethod", ctypes.pythonapi))
+    return new(cls, ctypes.addressof(_definition(address, flags, signature)))
+
+
+def _definition(address: int, flags: int, signature: str) -> _MethodDefinition:
+    name, _, _ = signature.partition("(")
+    definition = _MethodDefinition(name.encode(), address, flags, f"{signature}\n--\n\n".encode())
+    keep(definition)
+    return definition
+
+
+def keep(*objects: object) -> None:
+    """Keep what native code holds by address for as long as the process lives."""
+    _alive.extend(objects)
 
 
 @functools.cache

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 
 from nbx_array.backend.contract import Device, Driver, get_device, get_driver
 from nbx_array.memory.exhaustion import retry, tidy_hooks
+from nbx_array.memory.small import small_allocator, small_storage
 from nbx_array.memory.statistics import traffic
 from nbx_array.memory.storage import Storage
 
@@ -56,11 +57,10 @@ class MemoryInfo(NamedTuple):
 class _Bin:
     """The blocks of one small size."""
 
-    def __init__(self, size: int, device: Device) -> None:
+    def __init__(self, size: int) -> None:
         self.size = size
         self.free: list[int] = []
         self.slabs: list[tuple[int, int]] = []  # (address, bytes), sorted
-        self.storage_class = _small_storage(device, self.free)
 
 
 class Loan:
@@ -86,9 +86,10 @@ class Pool:
         self.driver = driver
         self.limit: int | None = None
         self._alignment = ALIGNMENT.get(device.backend, 256)
-        self._bins = [_Bin(1 << i, device) for i in range(self._alignment.bit_length() - 1, SMALL.bit_length())]
+        self._bins = [_Bin(1 << i) for i in range(self._alignment.bit_length() - 1, SMALL.bit_length())]
         self._free: list[tuple[int, int]] = []  # large blocks: (bytes, address), sorted
         self._returned: deque[tuple[int, int, int]] = deque()  # from finalisers: (block bytes, address, asked bytes)
+        self._small_class = small_storage(device)
         self._large_class = _large_storage(device, self._returned)
         self._lent: deque[Storage] = deque()  # back from consumers, whose streams may still be using them
         self._lock = threading.RLock()
@@ -103,28 +104,8 @@ class Pool:
 
     def _allocator(self) -> Callable[[int], Storage]:
         """Build the function that pops a block from the bin of its size: the path that every small array takes."""
-        first = self._bins[0]
-        ways: list[tuple[Any, Callable[[], int]]] = [(first.storage_class, first.free.pop)] * (
-            self._alignment.bit_length() - 1
-        )
-        ways += [(bin.storage_class, bin.free.pop) for bin in self._bins]
-        low_bits = self._alignment - 1
-        allocate_slowly = self._allocate_slowly
-
-        def allocate(nbytes: int) -> Storage:
-            try:
-                storage_class, pop = ways[(nbytes - 1 | low_bits).bit_length()]
-                ptr = pop()
-            except IndexError:
-                return allocate_slowly(nbytes)
-            storage = storage_class()
-            storage.ptr = ptr
-            storage.nbytes = nbytes
-            storage.readers = ()
-            storage.shared = False
-            return storage
-
-        return allocate
+        free = [self._bins[0].free] * (self._alignment.bit_length() - 1) + [bin.free for bin in self._bins]
+        return small_allocator(self._small_class, free, self._alignment, self._allocate_slowly)
 
     def _allocate_slowly(self, nbytes: int) -> Storage:
         """Allocate a large block, or a small one whose bin is empty."""
@@ -133,7 +114,8 @@ class Pool:
             address = self._small_block(bin)
             if address is None:
                 address = retry(self, nbytes, lambda: self._small_block(bin))
-            storage = bin.storage_class()
+            storage = self._small_class()
+            storage.home = bin.free
         else:
             for tidy in tidy_hooks:
                 tidy()
@@ -321,19 +303,6 @@ class Pool:
             self.limit = nbytes
             if nbytes is not None and self._held > nbytes:
                 self.empty_cache()
-
-
-def _small_storage(device: Device, free: list[int]) -> Any:
-    """The class of storages of one bin: its finaliser is one append to the bin's free list."""
-
-    class SmallStorage(Storage):
-        __slots__ = ()
-
-        def __del__(self, give_back: Callable[[int], None] = free.append) -> None:
-            give_back(self.ptr)
-
-    SmallStorage.device = device
-    return SmallStorage
 
 
 def _large_storage(device: Device, returned: deque[tuple[int, int, int]]) -> Any:

@@ -9,8 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbx_array import _indexing, _journal
-from nbx_array._expression import FUSE, Expression, copy_of, defer, describe, from_view, realize, snapshot, write
+from nbx_array import _fastpath, _indexing, _journal
+from nbx_array._expression import (
+    FUSE,
+    Expression,
+    copy_of,
+    defer,
+    describe,
+    first_run,
+    from_view,
+    realize,
+    snapshot,
+    write,
+)
 from nbx_array._inspection import API_VERSIONS
 from nbx_array._operations import (
     apply,
@@ -38,13 +49,24 @@ from nbx_array.memory.view import (
 )
 
 _push: Callable[[Any], Any] = _journal.notes.append  # `defer` where deferring is off or unsafe
+_operators: dict[Any, tuple[str, str]] = {}  # methods that have a native form: the table they look in, and the key
 
 
 def defer_no_more() -> None:
     """From now on look at each new expression before it is deferred: some memory is shared with other code, or
     fusion is off."""
-    global _push
-    _push = defer
+    global _push, unary
+    _push, unary = defer, _one_array
+    for name, operator in OPERATORS.items():
+        setattr(Array, name, operator.method)
+
+
+@first_run
+def _install() -> None:
+    """Have native code take over when the first kernel runs: compiling it takes 20 ms the first time on a machine."""
+    global unary
+    if _push is not defer:
+        unary = _fastpath.install(Array, OPERATORS, _one_array)
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
@@ -78,6 +100,7 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
         _push(new)
         return new
 
+    _operators[method] = "binary", name
     return method
 
 
@@ -98,6 +121,7 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
         _push(new)
         return new
 
+    _operators[method] = "reflected", name
     return method
 
 
@@ -161,7 +185,7 @@ def _deferred(sig: Sig, shape: tuple[int, ...], args: tuple[Any, ...], keep: tup
     return new
 
 
-def unary(name: str, x: Any) -> Any:
+def _one_array(name: str, x: Any) -> Any:
     """A function of one array: a look-up in the signature's table, or the slow path."""
     if type(x) is Array:
         before, args, keep = x.sig, x.args, x.keep
@@ -181,10 +205,14 @@ def unary(name: str, x: Any) -> Any:
     return apply(Array, name, x)
 
 
+unary = _one_array
+
+
 def _unary(name: str) -> Callable[[Any], Any]:
     def method(self: Array, /) -> Any:
-        return unary(name, self)
+        return _one_array(name, self)
 
+    _operators[method] = "unary", name
     return method
 
 
@@ -629,6 +657,14 @@ class Array(Expression):
 
 
 _SHOWN_BY_VALUE = {np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.complex128)}
+
+
+OPERATORS = {
+    name: _fastpath.Operator(*_operators[method], method)
+    for name, method in vars(Array).items()
+    if method in _operators
+}
+"""The operators that have a native form, by the names of their methods."""
 
 
 def _unpickle(host: np.ndarray, device: str) -> Array:

@@ -28,7 +28,7 @@ def realize(*arrays: Array) -> Any:
         if type(x) is not Array:
             raise TypeError(f"realize: expected an array, got {type(x).__name__}")
         _realize(x)
-    return arrays[0] if len(arrays) == 1 else arrays
+    return x if len(arrays) == 1 else arrays
 
 
 def synchronize(device: Any = None) -> None:

@@ -111,7 +111,6 @@ _NATIVE = """
 declare i32 @Py_IsInitialized()
 declare i32 @PyGILState_Ensure()
 declare void @PyGILState_Release(i32)
-declare void @Py_DecRef(ptr)
 declare i32 @PyCapsule_IsValid(ptr, ptr)
 declare ptr @PyCapsule_GetPointer(ptr, ptr)
 """

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbx_array._array import Array, part, power, unary
+from nbx_array import _array
+from nbx_array._array import Array, part, power
 from nbx_array._expression import describe
 from nbx_array._operations import apply, operands_of
 
@@ -27,7 +28,7 @@ def abs(x: Array, /) -> Array:
     >>> xp.abs(xp.asarray([-1.5, 2.0]))
     Array([1.5, 2. ], device='cpu')
     """
-    return unary("abs", x)
+    return _array.unary("abs", x)
 
 
 def acos(x: Array, /) -> Array:
@@ -40,7 +41,7 @@ def acos(x: Array, /) -> Array:
     >>> xp.acos(xp.asarray([1.0, -1.0]))
     Array([0.        , 3.14159265], device='cpu')
     """
-    return unary("acos", x)
+    return _array.unary("acos", x)
 
 
 def acosh(x: Array, /) -> Array:
@@ -53,7 +54,7 @@ def acosh(x: Array, /) -> Array:
     >>> xp.acosh(xp.asarray([1.0, 2.0]))
     Array([0.       , 1.3169579], device='cpu')
     """
-    return unary("acosh", x)
+    return _array.unary("acosh", x)
 
 
 def add(x1: Operand, x2: Operand, /) -> Array:
@@ -79,7 +80,7 @@ def asin(x: Array, /) -> Array:
     >>> xp.asin(xp.asarray([0.0, 1.0]))
     Array([0.        , 1.57079633], device='cpu')
     """
-    return unary("asin", x)
+    return _array.unary("asin", x)
 
 
 def asinh(x: Array, /) -> Array:
@@ -92,7 +93,7 @@ def asinh(x: Array, /) -> Array:
     >>> xp.asinh(xp.asarray([0.0, -4096.0]))
     Array([ 0.        , -9.01091336], device='cpu')
     """
-    return unary("asinh", x)
+    return _array.unary("asinh", x)
 
 
 def atan(x: Array, /) -> Array:
@@ -105,7 +106,7 @@ def atan(x: Array, /) -> Array:
     >>> xp.atan(xp.asarray([0.0, 1.0]))
     Array([0.        , 0.78539816], device='cpu')
     """
-    return unary("atan", x)
+    return _array.unary("atan", x)
 
 
 def atan2(x1: Operand, x2: Operand, /) -> Array:
@@ -132,7 +133,7 @@ def atanh(x: Array, /) -> Array:
     >>> xp.atanh(xp.asarray([0.0, 0.5]))
     Array([0.        , 0.54930614], device='cpu')
     """
-    return unary("atanh", x)
+    return _array.unary("atanh", x)
 
 
 def bitwise_and(x1: Operand, x2: Operand, /) -> Array:
@@ -158,7 +159,7 @@ def bitwise_invert(x: Array, /) -> Array:
     >>> xp.bitwise_invert(xp.asarray([0, 5]))
     Array([-1, -6], device='cpu')
     """
-    return unary("bitwise_invert", x)
+    return _array.unary("bitwise_invert", x)
 
 
 def bitwise_left_shift(x1: Operand, x2: Operand, /) -> Array:
@@ -223,7 +224,7 @@ def ceil(x: Array, /) -> Array:
     >>> xp.ceil(xp.asarray([-1.5, 1.5]))
     Array([-1.,  2.], device='cpu')
     """
-    return unary("ceil", x)
+    return _array.unary("ceil", x)
 
 
 def clip(x: Array, /, min: Operand | None = None, max: Operand | None = None) -> Array:
@@ -247,7 +248,7 @@ def clip(x: Array, /, min: Operand | None = None, max: Operand | None = None) ->
     if max is not None:
         result = apply(Array, "minimum", result, max)
     if result is x:
-        return unary("positive", x)
+        return _array.unary("positive", x)
     return result
 
 
@@ -261,7 +262,7 @@ def conj(x: Array, /) -> Array:
     >>> xp.conj(xp.asarray([1.0 + 2.0j]))
     Array([1.-2.j], device='cpu')
     """
-    return unary("conj", x)
+    return _array.unary("conj", x)
 
 
 def copysign(x1: Operand, x2: Operand, /) -> Array:
@@ -288,7 +289,7 @@ def cos(x: Array, /) -> Array:
     >>> xp.cos(xp.asarray([0.0, 1e22]))
     Array([1.        , 0.52321479], device='cpu')
     """
-    return unary("cos", x)
+    return _array.unary("cos", x)
 
 
 def cosh(x: Array, /) -> Array:
@@ -301,7 +302,7 @@ def cosh(x: Array, /) -> Array:
     >>> xp.cosh(xp.asarray([0.0, 1.0]))
     Array([1.        , 1.54308063], device='cpu')
     """
-    return unary("cosh", x)
+    return _array.unary("cosh", x)
 
 
 def divide(x1: Operand, x2: Operand, /) -> Array:
@@ -341,7 +342,7 @@ def exp(x: Array, /) -> Array:
     >>> xp.exp(xp.asarray([0.0, 1.0]))
     Array([1.        , 2.71828183], device='cpu')
     """
-    return unary("exp", x)
+    return _array.unary("exp", x)
 
 
 def expm1(x: Array, /) -> Array:
@@ -354,7 +355,7 @@ def expm1(x: Array, /) -> Array:
     >>> xp.expm1(xp.asarray([0.0, 1e-20]))
     Array([0.e+00, 1.e-20], device='cpu')
     """
-    return unary("expm1", x)
+    return _array.unary("expm1", x)
 
 
 def floor(x: Array, /) -> Array:
@@ -367,7 +368,7 @@ def floor(x: Array, /) -> Array:
     >>> xp.floor(xp.asarray([-1.5, 1.5]))
     Array([-2.,  1.], device='cpu')
     """
-    return unary("floor", x)
+    return _array.unary("floor", x)
 
 
 def floor_divide(x1: Operand, x2: Operand, /) -> Array:
@@ -448,7 +449,7 @@ def isfinite(x: Array, /) -> Array:
     >>> xp.isfinite(xp.asarray([1.0, float('inf')]))
     Array([ True, False], device='cpu')
     """
-    return unary("isfinite", x)
+    return _array.unary("isfinite", x)
 
 
 def isinf(x: Array, /) -> Array:
@@ -461,7 +462,7 @@ def isinf(x: Array, /) -> Array:
     >>> xp.isinf(xp.asarray([1.0, float('-inf')]))
     Array([False,  True], device='cpu')
     """
-    return unary("isinf", x)
+    return _array.unary("isinf", x)
 
 
 def isnan(x: Array, /) -> Array:
@@ -474,7 +475,7 @@ def isnan(x: Array, /) -> Array:
     >>> xp.isnan(xp.asarray([1.0, float('nan')]))
     Array([False,  True], device='cpu')
     """
-    return unary("isnan", x)
+    return _array.unary("isnan", x)
 
 
 def less(x1: Operand, x2: Operand, /) -> Array:
@@ -513,7 +514,7 @@ def log(x: Array, /) -> Array:
     >>> xp.log(xp.asarray([1.0, 10.0]))
     Array([0.        , 2.30258509], device='cpu')
     """
-    return unary("log", x)
+    return _array.unary("log", x)
 
 
 def log10(x: Array, /) -> Array:
@@ -526,7 +527,7 @@ def log10(x: Array, /) -> Array:
     >>> xp.log10(xp.asarray([1.0, 1000.0]))
     Array([0., 3.], device='cpu')
     """
-    return unary("log10", x)
+    return _array.unary("log10", x)
 
 
 def log1p(x: Array, /) -> Array:
@@ -539,7 +540,7 @@ def log1p(x: Array, /) -> Array:
     >>> xp.log1p(xp.asarray([0.0, 1e-20]))
     Array([0.e+00, 1.e-20], device='cpu')
     """
-    return unary("log1p", x)
+    return _array.unary("log1p", x)
 
 
 def log2(x: Array, /) -> Array:
@@ -552,7 +553,7 @@ def log2(x: Array, /) -> Array:
     >>> xp.log2(xp.asarray([1.0, 8.0]))
     Array([0., 3.], device='cpu')
     """
-    return unary("log2", x)
+    return _array.unary("log2", x)
 
 
 def logaddexp(x1: Operand, x2: Operand, /) -> Array:
@@ -592,7 +593,7 @@ def logical_not(x: Array, /) -> Array:
     >>> xp.logical_not(xp.asarray([True, False]))
     Array([False,  True], device='cpu')
     """
-    return unary("logical_not", x)
+    return _array.unary("logical_not", x)
 
 
 def logical_or(x1: Operand, x2: Operand, /) -> Array:
@@ -670,7 +671,7 @@ def negative(x: Array, /) -> Array:
     >>> xp.negative(xp.asarray([1, -2]))
     Array([-1,  2], device='cpu')
     """
-    return unary("negative", x)
+    return _array.unary("negative", x)
 
 
 def nextafter(x1: Operand, x2: Operand, /) -> Array:
@@ -710,7 +711,7 @@ def positive(x: Array, /) -> Array:
     >>> xp.positive(xp.asarray([1, -2]))
     Array([ 1, -2], device='cpu')
     """
-    return unary("positive", x)
+    return _array.unary("positive", x)
 
 
 def pow(x1: Operand, x2: Operand, /) -> Array:
@@ -750,7 +751,7 @@ def reciprocal(x: Array, /) -> Array:
     >>> xp.reciprocal(xp.asarray([2.0, 4.0]))
     Array([0.5 , 0.25], device='cpu')
     """
-    return unary("reciprocal", x)
+    return _array.unary("reciprocal", x)
 
 
 def remainder(x1: Operand, x2: Operand, /) -> Array:
@@ -776,7 +777,7 @@ def round(x: Array, /) -> Array:
     >>> xp.round(xp.asarray([0.5, 1.5, -2.5]))
     Array([ 0.,  2., -2.], device='cpu')
     """
-    return unary("round", x)
+    return _array.unary("round", x)
 
 
 def sign(x: Array, /) -> Array:
@@ -789,7 +790,7 @@ def sign(x: Array, /) -> Array:
     >>> xp.sign(xp.asarray([-3.0, 0.0, 2.0]))
     Array([-1.,  0.,  1.], device='cpu')
     """
-    return unary("sign", x)
+    return _array.unary("sign", x)
 
 
 def signbit(x: Array, /) -> Array:
@@ -802,7 +803,7 @@ def signbit(x: Array, /) -> Array:
     >>> xp.signbit(xp.asarray([-0.0, 0.0]))
     Array([ True, False], device='cpu')
     """
-    return unary("signbit", x)
+    return _array.unary("signbit", x)
 
 
 def sin(x: Array, /) -> Array:
@@ -815,7 +816,7 @@ def sin(x: Array, /) -> Array:
     >>> xp.sin(xp.asarray([0.0, 1e22]))
     Array([ 0.        , -0.85220085], device='cpu')
     """
-    return unary("sin", x)
+    return _array.unary("sin", x)
 
 
 def sinh(x: Array, /) -> Array:
@@ -828,7 +829,7 @@ def sinh(x: Array, /) -> Array:
     >>> xp.sinh(xp.asarray([0.0, 1.0]))
     Array([0.        , 1.17520119], device='cpu')
     """
-    return unary("sinh", x)
+    return _array.unary("sinh", x)
 
 
 def sqrt(x: Array, /) -> Array:
@@ -841,7 +842,7 @@ def sqrt(x: Array, /) -> Array:
     >>> xp.sqrt(xp.asarray([4.0, 2.0]))
     Array([2.        , 1.41421356], device='cpu')
     """
-    return unary("sqrt", x)
+    return _array.unary("sqrt", x)
 
 
 def square(x: Array, /) -> Array:
@@ -854,7 +855,7 @@ def square(x: Array, /) -> Array:
     >>> xp.square(xp.asarray([3, -4]))
     Array([ 9, 16], device='cpu')
     """
-    return unary("square", x)
+    return _array.unary("square", x)
 
 
 def subtract(x1: Operand, x2: Operand, /) -> Array:
@@ -880,7 +881,7 @@ def tan(x: Array, /) -> Array:
     >>> xp.tan(xp.asarray([0.0, 1.0]))
     Array([0.        , 1.55740772], device='cpu')
     """
-    return unary("tan", x)
+    return _array.unary("tan", x)
 
 
 def tanh(x: Array, /) -> Array:
@@ -893,7 +894,7 @@ def tanh(x: Array, /) -> Array:
     >>> xp.tanh(xp.asarray([0.0, 1.0]))
     Array([0.        , 0.76159416], device='cpu')
     """
-    return unary("tanh", x)
+    return _array.unary("tanh", x)
 
 
 def trunc(x: Array, /) -> Array:
@@ -906,4 +907,4 @@ def trunc(x: Array, /) -> Array:
     >>> xp.trunc(xp.asarray([-1.5, 1.5]))
     Array([-1.,  1.], device='cpu')
     """
-    return unary("trunc", x)
+    return _array.unary("trunc", x)

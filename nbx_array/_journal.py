@@ -15,7 +15,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from sys import getrefcount
 from typing import TYPE_CHECKING
@@ -47,6 +47,14 @@ def _unused() -> int:
 
 UNUSED = _unused()
 
+
+def _survivors(batch: list[Expression]) -> list[Expression]:
+    """Of a copy of the journal, what something else refers to."""
+    return [expression for expression in batch if getrefcount(expression) != UNUSED]
+
+
+survivors: Callable[[list[Expression]], list[Expression]] = _survivors  # `_fastpath` has a quicker one
+
 notes: list[Expression] = []
 _waiting: list[ref[Expression]] = []  # survivors of sweeps, pruned when they have doubled
 _greedy: list[ref[Expression]] = []  # of these, what `sweep` has not named yet
@@ -74,8 +82,8 @@ def _sweep() -> None:
     _sweeping = True
     try:
         batch = notes[:]
-        for expression in batch:
-            if getrefcount(expression) == UNUSED or expression.sig.op == "leaf":
+        for expression in survivors(batch):
+            if expression.sig.op == "leaf":
                 continue
             note = ref(expression)
             held = 0
