@@ -10,6 +10,7 @@ import ctypes
 import sys
 import sysconfig
 from collections.abc import Sequence
+from types import MemberDescriptorType
 
 from . import native
 
@@ -27,9 +28,11 @@ def slot_offsets(cls: type, names: tuple[str, ...]) -> dict[str, int]:
     found = {}
     for name in names:
         descriptor = next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
+        if not isinstance(descriptor, MemberDescriptorType):
+            raise LookupError(f"{cls.__name__}.{name} is no slot")
         definition = ctypes.c_void_p.from_address(id(descriptor) + 5 * word).value or 0
         if ctypes.c_char_p.from_address(definition).value != name.encode():
-            raise LookupError(f"the slot {name} of {cls.__name__}")
+            raise LookupError(f"the slot {cls.__name__}.{name} lies elsewhere")
         found[name] = ctypes.c_ssize_t.from_address(definition + 2 * word).value
     return found
 

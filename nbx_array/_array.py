@@ -136,13 +136,13 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
         args, keep = left.args, left.keep
         sig = left.sig.binary.get(name, {}).get(float)
         if sig is not None:
-            return _deferred(sig, left.dims, (*args, right), keep)
+            return _deferred(sig, left.dims, (*args, right), keep, source=left)
     elif type(left) is int and type(right) is Array and right.sig.dtype.kind == "f" and abs(left) < 2**53:
         left = float(left)
         args, keep = right.args, right.keep
         sig = right.sig.reflected.get(name, {}).get(float)
         if sig is not None:
-            return _deferred(sig, right.dims, (left, *args), keep)
+            return _deferred(sig, right.dims, (left, *args), keep, source=right)
     x = snapshot(left) if type(left) is Array else left
     y = x if right is left else snapshot(right) if type(right) is Array else right
     if type(left) is Array:
@@ -174,13 +174,22 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
     return apply(Array, name, left, right)
 
 
-def _deferred(sig: Sig, shape: tuple[int, ...], args: tuple[Any, ...], keep: tuple[Any, ...], geo: Any = None) -> Array:
+def _deferred(
+    sig: Sig,
+    shape: tuple[int, ...],
+    args: tuple[Any, ...],
+    keep: tuple[Any, ...],
+    geo: Any = None,
+    source: Array | None = None,
+) -> Array:
     new = Array()
     new.sig = sig
     new.dims = shape
     new.args = args
     new.keep = keep
     new.geo = geo
+    if sig.inside and source is not None:
+        new.sources = (source,)
     _push(new)
     return new
 
@@ -662,7 +671,7 @@ _SHOWN_BY_VALUE = {np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.float64),
 OPERATORS = {
     name: _fastpath.Operator(*_operators[method], method)
     for name, method in vars(Array).items()
-    if method in _operators
+    if callable(method) and method in _operators
 }
 """The operators that have a native form, by the names of their methods."""
 

@@ -20,24 +20,24 @@ from nbx_array.backend import native, objects
 from nbx_array.backend.objects import count, load, slot_offsets, store, word
 from nbx_array.kernels.signature import SAME, Sig
 
-_ARRAY_SLOTS = ("sig", "shape", "args", "keep", "sources")
+_ARRAY_SLOTS = ("sig", "dims", "args", "keep", "sources")
 _SIG_SLOTS = ("binary", "reflected", "unary", "inside", "general")
 _WORDS = ("array_type", "notes", "same", "true")  # further words: each operator's name and its Python method
 
 
 def _finish(array: Mapping[str, int]) -> str:
-    """The end of each function: an array of %found, %shape, %all_args, %all_keep and %sources, all of them owned."""
+    """The end of each function: an array of %found, %dims, %all_args, %all_keep and %sources, all of them owned."""
     return (
         "  %new = call ptr @PyType_GenericAlloc(ptr %array_type, i64 0)\n"
         "  %no_memory = icmp eq ptr %new, null\n"
         "  br i1 %no_memory, label %drop, label %fill\n"
         "drop:\n"
         + "".join(
-            f"  call void @Py_DecRef(ptr %{owned})\n" for owned in ("found", "shape", "all_args", "all_keep", "sources")
+            f"  call void @Py_DecRef(ptr %{owned})\n" for owned in ("found", "dims", "all_args", "all_keep", "sources")
         )
         + "  ret ptr null\nfill:\n"
         + store("found", "%new", array["sig"])
-        + store("shape", "%new", array["shape"])
+        + store("dims", "%new", array["dims"])
         + store("all_args", "%new", array["args"])
         + store("all_keep", "%new", array["keep"])
         + store("sources", "%new", array["sources"])
@@ -70,7 +70,7 @@ def _binary(table: str, array: Mapping[str, int], sig: Mapping[str, int]) -> str
         + load("table", "%sig", sig[table])
         + "  %inner = call ptr @PyDict_GetItemWithError(ptr %table, ptr %name)\n"
         "  %unknown = icmp eq ptr %inner, null\n  br i1 %unknown, label %miss, label %known\nknown:\n"
-        + load("shape", "%self", array["shape"])
+        + load("dims", "%self", array["dims"])
         + load("args", "%self", array["args"])
         + load("keep", "%self", array["keep"])
         + "  %type_at = getelementptr ptr, ptr %other, i64 1\n  %type = load ptr, ptr %type_at\n"
@@ -80,10 +80,10 @@ def _binary(table: str, array: Mapping[str, int], sig: Mapping[str, int]) -> str
         "with_self:\n" + word("same", _WORDS.index("same")) + "  br label %look\n"
         "with_other:\n"
         + load("other_sig", "%other", array["sig"])
-        + load("other_shape", "%other", array["shape"])
+        + load("other_dims", "%other", array["dims"])
         + "  %unmade = icmp eq ptr %other_sig, null\n  br i1 %unmade, label %miss, label %compare\ncompare:\n"
-        "  %one_shape = icmp eq ptr %shape, %other_shape\n  br i1 %one_shape, label %alike, label %examine\nexamine:\n"
-        "  %equal = call i32 @PyObject_RichCompareBool(ptr %shape, ptr %other_shape, i32 2)\n"
+        "  %one_dims = icmp eq ptr %dims, %other_dims\n  br i1 %one_dims, label %alike, label %examine\nexamine:\n"
+        "  %equal = call i32 @PyObject_RichCompareBool(ptr %dims, ptr %other_dims, i32 2)\n"
         "  %agree = icmp eq i32 %equal, 1\n  br i1 %agree, label %alike, label %miss\nalike:\n"
         + load("other_args", "%other", array["args"])
         + load("other_keep", "%other", array["keep"])
@@ -93,7 +93,7 @@ def _binary(table: str, array: Mapping[str, int], sig: Mapping[str, int]) -> str
         "  %more_keep = phi ptr [ null, %known ], [ null, %with_self ], [ %other_keep, %alike ]\n"
         "  %found = call ptr @PyDict_GetItemWithError(ptr %inner, ptr %key)\n"
         "  %absent = icmp eq ptr %found, null\n  br i1 %absent, label %miss, label %hit\nhit:\n"
-        + count("found", "shape", "args", "keep")
+        + count("found", "dims", "args", "keep")
         + word("true", _WORDS.index("true"))
         + load("inside_flag", "%found", sig["inside"])
         + "  %inside = icmp eq ptr %inside_flag, %true\n"
@@ -149,10 +149,10 @@ def _unary(array: Mapping[str, int], sig: Mapping[str, int]) -> str:
         + word("true", _WORDS.index("true"))
         + load("general_flag", "%found", sig["general"])
         + "  %general = icmp eq ptr %general_flag, %true\n  br i1 %general, label %miss, label %hit\nhit:\n"
-        + load("shape", "%self", array["shape"])
+        + load("dims", "%self", array["dims"])
         + load("all_args", "%self", array["args"])
         + load("all_keep", "%self", array["keep"])
-        + count("found", "shape", "all_args", "all_keep")
+        + count("found", "dims", "all_args", "all_keep")
         + load("inside_flag", "%found", sig["inside"])
         + "  %inside = icmp eq ptr %inside_flag, %true\n  br i1 %inside, label %part, label %make\n"
         "part:\n  %single = call ptr (i64, ...) @PyTuple_Pack(i64 1, ptr %self)\n  br label %make\n"
