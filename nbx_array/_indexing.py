@@ -14,7 +14,7 @@ import numpy as np
 
 from nbx_array import _array as core
 from nbx_array import _journal
-from nbx_array._expression import from_view, realize, write
+from nbx_array._expression import from_view, realize, snapshot, write
 from nbx_array.kernels import indexing as kernels
 from nbx_array.memory import View, allocate
 from nbx_array.memory.view import basic_index, broadcast_shapes, collapse, contiguous_strides, is_contiguous
@@ -90,6 +90,7 @@ def set(x: Any, key: Any, value: Any) -> None:
     value = core.as_value(value, shape, x.dtype, x.device, "setitem")
     repeat = value.sig.op == "scalar"
     if repeat:
+        value = snapshot(value)  # the array of one value may be the caller's
         value.dims = ()
     if value.sig.op == "leaf" and (value.sig.general or value.keep[0] is x.keep[0]):
         value = core.copy(value)  # packed, and outside the memory that is written

@@ -65,6 +65,19 @@ def test_values(row, name, xp, rng):
     assert_same_bits(xp.asnumpy(function(*map(viewed, operands))), strided(whole))
 
 
+OUTER = [(row, name) for row, name in CASES if row.arity == 2 and name in ("bool", "int64", "float32", "complex64")]
+
+
+@pytest.mark.parametrize(("row", "name"), OUTER, ids=ids(OUTER))
+def test_a_column_with_a_row(row, name, xp, rng):
+    """Operands that a block reads in one dimension each: functions must take them in different shapes."""
+    x, y = arguments(row, DTYPES[name], 35, rng)
+    x, y = x[:5, None], y[-7:]
+    function = getattr(xp, row.name)
+    whole = xp.asnumpy(function(*map(xp.asarray, (np.broadcast_to(x, (5, 7)), np.broadcast_to(y, (5, 7))))))
+    assert_same_bits(xp.asnumpy(function(xp.asarray(x), xp.asarray(y))), whole)
+
+
 @pytest.mark.parametrize(("row", "name"), REFUSED, ids=ids(REFUSED))
 def test_refused_dtypes(row, name, xp):
     x = xp.asarray(np.ones(3, DTYPES[name]))

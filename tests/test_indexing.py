@@ -238,6 +238,25 @@ def test_large_masks_and_gathers(xp, rng):
     check_write(xp, x, a, permutation, a[::-1].copy())
 
 
+def test_assigned_values_stay_as_they_are(xp):
+    """Also arrays of one value, which are deferred: an assignment reads its right-hand side and no more."""
+    for key in (np.array([2, 0]), np.array([True, False, True]), slice(1, 3), (np.array([0, 1]), ...)):
+        for value in (
+            xp.full(2, 7.0),
+            xp.full((1, 2), 7.0),
+            xp.zeros(2, dtype=xp.int64),
+            xp.ones(2) * 3,
+            xp.full((), 2.0),
+        ):
+            x, before, shape = xp.zeros(3), xp.asnumpy(value).copy(), value.shape
+            a = xp.asnumpy(x)
+            x[ours(xp, key)] = value
+            a[key] = before
+            assert_same_bits(xp.asnumpy(x), a)
+            assert value.shape == shape
+            assert_same_bits(xp.asnumpy(value), before)
+
+
 def test_masks_without_elements(xp):
     """A mask's size along an axis may be 0 where the array's is not, and no other; then nothing is read or written."""
     for shape in itertools.product([0, 1, 2, 3], repeat=2):

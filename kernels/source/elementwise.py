@@ -129,6 +129,7 @@ def reciprocal(x):
 @triton.jit
 def integer_pow(x, y):
     """x ** y by repeated squaring, modulo 2**width. The caller has refused negative exponents."""
+    x, y = tl.broadcast(x, y)  # what a loop carries keeps its shape
     n = y.to(unsigned_type(y.dtype), bitcast=True)
     result = (x == x).to(x.dtype)
     while any_lane(n != 0):
@@ -181,6 +182,7 @@ def fmod(x, y):
     Where the quotient has more bits than a mantissa (up to 2098), a mod (b * 2**k) is taken first, which leaves a mod b
     as it is, until the numbers are at most 2**22 (float64: 2**51) apart: nearly always at once.
     """
+    x, y = tl.broadcast(x, y)  # what the loop carries keeps its shape
     width: tl.constexpr = x.dtype.fp_mantissa_width - 1
     a = tl.abs(x)
     b = tl.abs(y)
