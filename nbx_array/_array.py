@@ -528,8 +528,7 @@ class Array(Expression):
             or type(start) is not int
             or type(stop) is not int
             or not 0 <= start <= stop <= shape[0]
-            or value.dims[0] != stop - start
-            or len(value.dims) != 1
+            or value.dims != (stop - start,)
             or _journal.notes
             or storage.readers
             or storage is value.keep[0]
