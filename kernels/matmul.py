@@ -51,11 +51,13 @@ def product_launcher(
     even = not general and all(stride % 16 == 0 for stride in strides if stride != 1)
     aligned = even and all(address % 16 == 0 for address in (a.address, b.address, out.address))
     if type_row(out.dtype).kind in "fc":
-        tile = _tile(m, n, k, out.dtype, device)
+        # Factorisations subtract products of ever smaller matrices: one kernel for all of them.
+        tile = _tile(128, 128, 32, out.dtype, device) if subtract else _tile(m, n, k, out.dtype, device)
         if even:  # as multiples of 16 they tell the compiler that rows begin at whole vectors
             strides = [stride // 16 if stride != 1 else 1 for stride in strides]
         units = ("", "", "") if general else (_unit(a), _unit(b), _unit(out))
-        whole = not general and m % tile.rows == 0 and n % tile.columns == 0, not general and k % tile.inner == 0
+        fits = not general and not subtract and m % tile.rows == 0 and n % tile.columns == 0
+        whole = fits, not general and k % tile.inner == 0
         conjugate = conjugate if is_complex(out.dtype) else ""
         form = _product(out.dtype, device, tile, units, even, whole, subtract, conjugate)
     else:

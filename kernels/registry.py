@@ -230,13 +230,16 @@ def factorisations(device: Device) -> Launches:
         large = View(nowhere, dtype, (1, 999, 99), (98901, 99, 1))
         pivots = View(nowhere, flag.dtype, (1, 99), (99, 1))
         keys = View(nowhere, component(dtype), (1, 99), (99, 1))
-        yield partial(panels.cholesky_block, small, 0)
+        blocks = View(nowhere, dtype, (1, 4, 32, 32), (4096, 1024, 32, 1))
+        yield partial(panels.cholesky_block, small, small, 0)
+        yield partial(panels.invert_triangles, small, blocks)
         for upper, unit, conjugate in ((False, True, False), (True, False, False), (False, False, True)):
-            yield partial(panels.substitute, small, small, upper=upper, unit=unit, conjugate=conjugate)
+            yield partial(panels.substitute, small, small, small, upper=upper, unit=unit, conjugate=conjugate)
         yield partial(panels.swap_rows, small, pivots, 0, 9)
         for panel in (small, large):
-            yield partial(panels.lu_panel, panel, pivots, 0, 0)
-            yield partial(panels.qr_panel, panel)
+            yield partial(panels.lu_panel, panel, panel, pivots, 0, 0)
+            yield partial(panels.qr_panel, panel, panel, panel)
+            yield partial(matmul.multiply, panel, panel, panel, subtract=True, conjugate="b")
         for size in (2, 3, 5, 9, 17, 33, 99):
             matrix = View(nowhere, dtype, (1, size, size), (size * size, size, 1))
             for vectors in (None, matrix):

@@ -1,8 +1,8 @@
 """Factorisations of stacks of matrices, of shape (..., M, N) and a floating-point dtype that was checked.
 
-By NumPy on the CPU (see `_lapack`), else by kernels for diagonal blocks and panels and matrix products for the rest:
-Cholesky's factorisation, LU with partial pivoting and Householder's QR in blocks of columns; singular values and
-Hermitian eigenvalues by one-sided Jacobi, which is as accurate as any and as happy with a stack of small matrices.
+By NumPy on the CPU (see `_lapack`), else by kernels: Cholesky's factorisation, LU with partial pivoting and
+Householder's QR in blocks of columns; singular values and Hermitian eigenvalues by one-sided Jacobi, which is as
+accurate as any and as happy with a stack of small matrices.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.linalg import LinAlgError
 from nbx_array import _lapack
 from nbx_array._array import Array, cast, copy, filled
 from nbx_array._creation import _new, arange, eye, tril, triu
-from nbx_array._elementwise import abs, conj, divide, log, maximum, real, sign
+from nbx_array._elementwise import abs, conj, divide, floor, log, log2, maximum, pow, real, sign
 from nbx_array._expression import realize
 from nbx_array._linear_algebra import matmul
 from nbx_array._manipulation import broadcast_to, reshape
@@ -24,8 +24,7 @@ from nbx_array._searching import where
 from nbx_array._statistical import max, prod, sum
 from nbx_array.backend.contract import Device
 from nbx_array.kernels import matmul as products
-from nbx_array.kernels.linalg import jacobi, panels
-from nbx_array.kernels.linalg.panels import BLOCK
+from nbx_array.kernels.linalg import blocked, jacobi
 from nbx_array.memory.transfer import read_element
 
 INT64 = np.dtype(np.int64)
@@ -67,10 +66,6 @@ def _diagonal(a: Array) -> Array:
     return reshape(a, (stack, n * n))[:, :: n + 1]
 
 
-def _blocks(n: int) -> list[tuple[int, int]]:
-    return [(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
-
-
 # -------------------------------------------------------------------------------------------------------- Cholesky
 
 
@@ -78,94 +73,66 @@ def cholesky(x: Array) -> Array:
     """Lower L with x = L Lᴴ."""
     if _by_numpy(x):
         return _lapack.run("cholesky", np.linalg.cholesky, x)[0]
-    a, flag, n = _packed(x), _Flag(x.device), x.shape[-1]
-    for start, end in _blocks(n):
-        corner = a[:, start:end, start:end].memory()
-        panels.cholesky_block(corner, flag.address)
-        if end < n:
-            below, rest = a[:, end:, start:end], a[:, end:, end:]
-            panels.substitute(corner, below.mT.memory(), upper=False, conjugate=True)  # below Lᴴ = what stood there
-            rest -= matmul(below, _adjoint(below))
-            a[:, start:end, end:] = 0
+    a, flag = _packed(x), _Flag(x.device)
+    blocked.cholesky(a.memory(), flag.address)
+    lower = realize(tril(a))
     if flag.read():
         raise LinAlgError(f"cholesky: Matrix is not positive definite, given ({', '.join(map(str, x.shape))})")
-    return reshape(a, x.shape)
+    return reshape(lower, x.shape)
 
 
 # -------------------------------------------------------------------------------------------------------------- LU
 
 
-def _lu(x: Array) -> tuple[Array, Array, _Flag]:
-    """L below the diagonal, where L has ones, and U; the exchanges of rows; a flag that zero pivots set."""
-    a, flag, n = _packed(x), _Flag(x.device), x.shape[-1]
-    pivots = _new((a.shape[0], n), INT64, x.device)
-    for start, end in _blocks(n):
-        panels.lu_panel(a[:, start:, start:end].memory(), pivots[:, start:].memory(), start, flag.address)
-        panels.swap_rows(a.memory(), pivots.memory(), start, end, skip=range(start, end))
-        if end < n:
-            right, rest = a[:, start:end, end:], a[:, end:, end:]
-            panels.substitute(a[:, start:end, start:end].memory(), right.memory(), upper=False, unit=True)
-            rest -= matmul(a[:, end:, start:end], right)
-    return a, pivots, flag
+class _LU:
+    """L below the diagonal, where L has ones, and U of a stack of square matrices; the exchanges of rows."""
 
+    def __init__(self, x: Array) -> None:
+        self.factors, self._flag = _packed(x), _Flag(x.device)
+        self.pivots = _new(self.factors.shape[:2], INT64, x.device)
+        self._inverses = blocked.lu(self.factors.memory(), self.pivots.memory(), self._flag.address)
 
-def _substitute(t: Array, b: Array, *, upper: bool) -> None:
-    """b becomes the x with t x = b, where t is upper triangular, or lower with ones on the diagonal."""
-    blocks = _blocks(t.shape[-1])
-    for start, end in reversed(blocks) if upper else blocks:
-        known = b[:, start:end, :]
-        panels.substitute(t[:, start:end, start:end].memory(), known.memory(), upper=upper, unit=not upper)
-        others = slice(0, start) if upper else slice(end, None)
-        rest = b[:, others, :]
-        if rest.size:
-            rest -= matmul(t[:, others, start:end], known)
+    def solve(self, name: str, shape: tuple[int, ...], b: Array) -> Array:
+        """The x with a x = b, of a matrix a of a shape; b, packed, is overwritten."""
+        if self._flag.read():
+            raise LinAlgError(f"{name}: Singular matrix, given ({', '.join(map(str, shape))})")
+        blocked.solve_lu(self.factors.memory(), self.pivots.memory(), self._inverses, b.memory())
+        return b
 
-
-def _solve(name: str, a: Array, b: Array) -> Array:
-    """The x with a x = b; b, packed, is overwritten."""
-    lu, pivots, flag = _lu(a)
-    if flag.read():
-        raise LinAlgError(f"{name}: Singular matrix, given ({', '.join(map(str, a.shape))})")
-    panels.swap_rows(b.memory(), pivots.memory(), 0, a.shape[-1])
-    _substitute(lu, b, upper=False)
-    _substitute(lu, b, upper=True)
-    return b
+    def parity(self) -> Array:
+        """1 or -1: the sign of the permutations that exchanges make up."""
+        moved = sum(self.pivots != arange(self.pivots.shape[-1], device=self.pivots.device), axis=-1)
+        return cast(1 - 2 * (moved % 2), self.factors.dtype)
 
 
 def solve(a: Array, b: Array) -> Array:
     """The X with a X = b, of shapes (..., N, N) and (..., N, K), stacks of one shape."""
     if _by_numpy(a, b):
         return _lapack.run("solve", np.linalg.solve, a, b)[0]
-    return reshape(_solve("solve", a, _packed(b)), b.shape)
+    return reshape(_LU(a).solve("solve", a.shape, _packed(b)), b.shape)
 
 
 def inv(x: Array) -> Array:
     if _by_numpy(x):
         return _lapack.run("inv", np.linalg.inv, x)[0]
-    return reshape(_solve("inv", x, _identities(x, x.shape[-1], x.shape[-1])), x.shape)
+    return reshape(_LU(x).solve("inv", x.shape, _identities(x, x.shape[-1], x.shape[-1])), x.shape)
 
 
 def det(x: Array) -> Array:
     if _by_numpy(x):
         return _lapack.run("det", np.linalg.det, x)[0]
-    lu, pivots, _ = _lu(x)
-    return reshape(_parity(pivots, x.dtype) * prod(_diagonal(lu), axis=-1), x.shape[:-2])
+    lu = _LU(x)
+    return reshape(lu.parity() * prod(_diagonal(lu.factors), axis=-1), x.shape[:-2])
 
 
 def slogdet(x: Array) -> tuple[Array, Array]:
     if _by_numpy(x):
         phase, logarithm = _lapack.run("slogdet", np.linalg.slogdet, x)
         return phase, logarithm
-    lu, pivots, _ = _lu(x)
-    pivot = _diagonal(lu)
-    phase, logarithm = _parity(pivots, x.dtype) * prod(sign(pivot), axis=-1), sum(log(abs(pivot)), axis=-1)
+    lu = _LU(x)
+    pivot = _diagonal(lu.factors)
+    phase, logarithm = lu.parity() * prod(sign(pivot), axis=-1), sum(log(abs(pivot)), axis=-1)
     return reshape(phase, x.shape[:-2]), reshape(logarithm, x.shape[:-2])
-
-
-def _parity(pivots: Array, dtype: np.dtype) -> Array:
-    """1 or -1: the sign of the permutations that exchanges make up."""
-    moved = sum(pivots != arange(pivots.shape[-1], device=pivots.device), axis=-1)
-    return cast(1 - 2 * (moved % 2), dtype)
 
 
 # -------------------------------------------------------------------------------------------------------------- QR
@@ -177,48 +144,36 @@ def _identities(x: Array, rows: int, columns: int) -> Array:
     return realize(copy(broadcast_to(one, (math.prod(x.shape[:-2]), rows, columns))))
 
 
-def _reflect(v: Array, t: Array, b: Array, *, adjoint: bool) -> None:
-    """b becomes (1 - V T Vᴴ) b or, if `adjoint`, (1 - V Tᴴ Vᴴ) b, where t is the inverse of T."""
-    y = realize(matmul(_adjoint(v), b))
-    panels.substitute((t.mT if adjoint else t).memory(), y.memory(), upper=not adjoint, conjugate=adjoint)
-    b -= matmul(v, y)
-
-
 def qr(x: Array, *, complete: bool) -> tuple[Array, Array]:
-    """Q and R. The product of a panel's reflections is 1 - V T Vᴴ, and the inverse of T has the upper triangle of VᴴV
-    with half its diagonal (the reflections being 1 - 2 v vᴴ / vᴴv)."""
+    """Q and R."""
     if _by_numpy(x):
         q, r = _lapack.run("qr", np.linalg.qr, x, mode="complete" if complete else "reduced")
         return q, r
-    a = _packed(x)
+    a, scale = _scaled(x)
+    q, r = _qr(a, complete=complete)
+    r = r * scale[:, :, None]
+    return reshape(q, (*x.shape[:-1], q.shape[-1])), reshape(r, (*x.shape[:-2], q.shape[-1], x.shape[-1]))
+
+
+def _qr(a: Array, *, complete: bool) -> tuple[Array, Array]:
+    """Q and R of a packed stack of matrices whose elements have squares in range; it is overwritten."""
     _, m, n = a.shape
-    least = min(m, n)
-    reflections = []
-    for start, end in _blocks(least):
-        panel = a[:, start:, start:end]
-        panels.qr_panel(panel.memory())
-        v = realize(tril(panel, k=-1) + eye(m - start, end - start, dtype=a.dtype, device=a.device))
-        t = realize(matmul(_adjoint(v), v) * (1 - 0.5 * eye(end - start, dtype=a.dtype, device=a.device)))
-        if end < n:
-            _reflect(v, t, a[:, start:, end:], adjoint=True)
-        reflections.append((start, v, t))
-    rows = m if complete else least
-    q = _identities(x, m, rows)
-    for start, v, t in reversed(reflections):
-        _reflect(v, t, q[:, start:, start:], adjoint=False)
-    r = triu(a[:, :rows, :])
-    return reshape(q, (*x.shape[:-1], rows)), reshape(r, (*x.shape[:-2], rows, n))
-
-
-# ---------------------------------------------------------------------------------------- eigen- and singular values
+    rows = m if complete else min(m, n)
+    q = _identities(a, m, rows)
+    blocked.qr(a.memory(), q.memory())
+    return q, triu(a[:, :rows, :])
 
 
 def _scaled(x: Array) -> tuple[Array, Array]:
-    """A packed stack of matrices whose greatest elements are about 1, so that squares stay in range; and the scales."""
+    """A packed stack of matrices whose greatest elements are about 1, so that squares stay in range; and the scales,
+    powers of two, so that nothing is rounded."""
     size = abs(x) if x.dtype.kind != "c" else maximum(abs(real(x)), abs(x.imag))
     size = max(size, axis=(-2, -1), keepdims=True)
-    scale = realize(where(size > 0, size, 1.0))
+    scale = realize(pow(2.0, floor(log2(where((size > 0) & (size < float("inf")), size, 1.0)))))
     return _packed(divide(x, scale)), reshape(scale, (math.prod(x.shape[:-2]), 1))
+
+
+# ---------------------------------------------------------------------------------------- eigen- and singular values
 
 
 def _lengths(x: Array) -> Array:
@@ -266,7 +221,7 @@ def _svd(name: str, x: Array, full: bool, vectors: bool) -> tuple[Array, Array, 
     """U, S, Vᴴ of matrices with no fewer rows than columns: R of QR has the adjoint V S Jᴴ, and U is Q J."""
     n = x.shape[-1]
     a, scale = _scaled(x)
-    q, r = qr(a, complete=full)
+    q, r = _qr(a, complete=full)
     w = _packed(conj(r[:, :n, :]) if r.dtype.kind == "c" else r[:, :n, :])
     j = _identities(a, n, n) if vectors else None
     _orthogonalise(name, x, w, j)
@@ -277,7 +232,7 @@ def _svd(name: str, x: Array, full: bool, vectors: bool) -> tuple[Array, Array, 
         return x, values, x
     _, j = _sorted(lengths, j, descending=True)
     # W = V S, whose columns may be zero: a QR factorisation fills them up
-    v, r = qr(w.mT, complete=False)
+    v, r = _qr(_packed(w.mT), complete=False)
     phase = sign(_diagonal(realize(r)))
     v = v * where(phase != 0, phase, 1.0)[:, None, :]
     q[:, :, :n] = matmul(q[:, :, :n], j.mT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,16 +29,19 @@ def kernel_of(
     num_warps: int = 4,
 ) -> Launcher:
     """A kernel for matrices of a dtype. Of an argument's type, "matrix" and "number" stand for the dtype's."""
+    source, signature = _signature(module, name, arguments, dtype)
+    options = (("num_warps", num_warps if device.backend != "cpu" else 1),)
+    return get_launcher(source, signature, constants, device, aligned=False, options=options)
+
+
+@lru_cache(maxsize=256)
+def _signature(
+    module: str, name: str, arguments: tuple[tuple[str, str], ...], dtype: np.dtype[Any]
+) -> tuple[Source, tuple[tuple[str, str], ...]]:
     row = type_row(dtype)
     types = {"matrix": row.pointer, "number": row.parameter}
-    return get_launcher(
-        Source.of(f"nbx_array.kernels.source.{module}", name),
-        tuple((argument, types.get(kind, kind)) for argument, kind in arguments),
-        constants,
-        device,
-        aligned=False,
-        options=(("num_warps", num_warps if device.backend != "cpu" else 1),),
-    )
+    source = Source.of(f"nbx_array.kernels.source.{module}", name)
+    return source, tuple((argument, types.get(kind, kind)) for argument, kind in arguments)
 
 
 def arguments(text: str) -> tuple[tuple[str, str], ...]:

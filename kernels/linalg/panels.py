@@ -1,50 +1,82 @@
 """Diagonal blocks and panels of blocked factorisations, in place. A factorisation's updates are matrix products.
 
-Views are stacks of matrices, of shape (stack, rows, columns) and any strides; `status` is the address of an int64.
+Views are stacks of matrices, of shape (stack, rows, columns) and any strides; `inverse` are packed stacks of BLOCK by
+BLOCK matrices for what solving with a diagonal block takes; `status` is the address of an int64.
 """
 
 from __future__ import annotations
 
-from nbx_array.kernels.linalg.launch import arguments, is_complex, kernel_of
+from nbx_array.kernels.linalg.launch import Constants, arguments, is_complex, kernel_of
+from nbx_array.kernels.matmul import precision
 from nbx_array.memory import View
 
 MODULE = "linalg_panels"
 BLOCK = 32  # columns of a panel, and rows of a diagonal block
 
-_CHOLESKY = arguments("a:matrix status:*i64 n stack row column")
-_SUBSTITUTE = arguments("t:matrix b:matrix n columns t_stack t_row t_column b_stack b_row b_column")
-_LU = arguments("a:matrix pivots:*i64 status:*i64 rows n first stack row column pivots_stack")
+_CHOLESKY = arguments("a:matrix inverse:matrix status:*i64 n stack row column")
+_INVERT = arguments("t:matrix inverse:matrix size stack step row column")
+_SUBSTITUTE = arguments(
+    "t:matrix inverse:matrix b:matrix n columns t_stack t_row t_column inverse_stack b_stack b_row b_column"
+)
+_LU = arguments(
+    "a:matrix inverse:matrix pivots:*i64 status:*i64 rows n first stack row column inverse_stack pivots_stack"
+)
 _SWAP = arguments("a:matrix pivots:*i64 first stop columns skip skip_end stack row column pivots_stack")
-_QR = arguments("a:matrix rows n stack row column")
+_QR = arguments("a:matrix v:matrix t:matrix rows n stack row column v_stack v_row v_column t_stack")
 
 
-def cholesky_block(a: View, status: int) -> None:
-    """The Cholesky factor of square blocks with at most BLOCK rows, from their lower triangles."""
-    constants = (("COMPLEX", is_complex(a)), ("B", BLOCK))
-    kernel = kernel_of(MODULE, "cholesky_block", _CHOLESKY, constants, a.dtype, a.storage.device, _warps(a))
+def part(a: View, rows: slice, columns: slice) -> View:
+    """Rows and columns of the matrices, by slices with a start and a stop."""
+    _, row, column = a.strides
+    shape = (a.shape[0], rows.stop - rows.start, columns.stop - columns.start)
+    return View(a.storage, a.dtype, shape, a.strides, a.offset + rows.start * row + columns.start * column)
+
+
+def transposed(a: View) -> View:
+    (stack, m, n), (step, row, column) = a.shape, a.strides
+    return View(a.storage, a.dtype, (stack, n, m), (step, column, row), a.offset)
+
+
+def _constants(a: View, *others: tuple[str, object]) -> Constants:
+    return (("COMPLEX", is_complex(a)), ("PRECISION", precision(a.storage.device, a.dtype)), *others, ("B", BLOCK))
+
+
+def cholesky_block(a: View, inverse: View, status: int) -> None:
+    """The Cholesky factors of square blocks with at most BLOCK rows, from their lower triangles."""
+    kernel = kernel_of(MODULE, "cholesky_block", _CHOLESKY, _constants(a), a.dtype, a.storage.device)
     stack, n, _ = a.shape
-    kernel.spread((a.address, status, n, *a.strides), stack, 1, 1)
+    kernel.spread((a.address, inverse.address, status, n, *a.strides), stack, 1, 1)
 
 
-def substitute(t: View, b: View, *, upper: bool, unit: bool = False, conjugate: bool = False) -> None:
+def invert_triangles(t: View, inverse: View) -> None:
+    """What solving with the diagonal blocks of upper triangles takes; inverse: shape (stack, blocks, BLOCK, BLOCK)."""
+    stack, n, _ = t.shape
+    step, row, column = t.strides
+    kernel = kernel_of(MODULE, "invert_triangles", _INVERT, _constants(t), t.dtype, t.storage.device)
+    args = (t.address, inverse.address, n, step, BLOCK * (row + column), row, column)
+    kernel.spread(args, stack, -(-n // BLOCK), 1)
+
+
+def substitute(t: View, inverse: View, b: View, *, upper: bool, unit: bool = False, conjugate: bool = False) -> None:
     """b becomes the x with t x = b, for triangles t with at most BLOCK rows."""
     stack, n, columns = b.shape
     width = 32
-    constants = (
-        *(("UPPER", upper), ("UNIT", unit), ("CONJUGATE", conjugate and is_complex(b))),
-        *(("COMPLEX", is_complex(b)), ("B", BLOCK), ("COLUMNS", width)),
+    constants = _constants(
+        b, ("UPPER", upper), ("UNIT", unit), ("CONJUGATE", conjugate and is_complex(b)), ("COLUMNS", width)
     )
-    kernel = kernel_of(MODULE, "substitute", _SUBSTITUTE, constants, b.dtype, b.storage.device, _warps(b))
-    kernel.spread((t.address, b.address, n, columns, *t.strides, *b.strides), stack, -(-columns // width), 1)
+    kernel = kernel_of(MODULE, "substitute", _SUBSTITUTE, constants, b.dtype, b.storage.device)
+    args = (t.address, inverse.address, b.address, n, columns, *t.strides, inverse.strides[0], *b.strides)
+    kernel.spread(args, stack, -(-columns // width), 1)
 
 
-def lu_panel(a: View, pivots: View, first: int, status: int) -> None:
-    """L and U of panels with at most BLOCK columns, whose top row is number `first` of the matrix."""
+def lu_panel(a: View, inverse: View, pivots: View, first: int, status: int) -> None:
+    """L and U of panels with at most BLOCK columns, whose top row is number `first` of the matrix, and what solving
+    with the top of L takes."""
     stack, rows, n = a.shape
-    constants = (("COMPLEX", is_complex(a)), *_heights(a), ("B", BLOCK))
-    kernel = kernel_of(MODULE, "lu_panel", _LU, constants, a.dtype, a.storage.device, num_warps=8)
-    args = (a.address, pivots.address, status, rows, n, first, *a.strides, pivots.strides[0])
-    kernel.spread(args, stack, 1, 1)
+    height, warps = _height(a)
+    kernel = kernel_of(MODULE, "lu_panel", _LU, _constants(a, ("ROWS", height)), a.dtype, a.storage.device, warps)
+    args = (a.address, inverse.address, pivots.address, status, rows, n, first, *a.strides)
+    kernel.spread((*args, inverse.strides[0], pivots.strides[0]), stack, 1, 1)
 
 
 def swap_rows(a: View, pivots: View, first: int, stop: int, skip: range = range(0)) -> None:
@@ -57,21 +89,18 @@ def swap_rows(a: View, pivots: View, first: int, stop: int, skip: range = range(
     kernel.spread(args, stack, -(-columns // width), 1)
 
 
-def qr_panel(a: View) -> None:
-    """R of panels with at most BLOCK columns and, below it, the vectors of the reflections."""
+def qr_panel(a: View, v: View, t: View) -> None:
+    """R of panels with at most BLOCK columns, above the diagonal; V and T, of which 1 - V T Vᴴ is the product of the
+    reflections, t of shape (stack, BLOCK, BLOCK) and packed matrices."""
     stack, rows, n = a.shape
-    constants = (("COMPLEX", is_complex(a)), *_heights(a), ("B", BLOCK))
-    kernel = kernel_of(MODULE, "qr_panel", _QR, constants, a.dtype, a.storage.device, num_warps=8)
-    kernel.spread((a.address, rows, n, *a.strides), stack, 1, 1)
+    height, warps = _height(a)
+    constants = (("COMPLEX", is_complex(a)), ("ROWS", height), ("B", BLOCK))
+    kernel = kernel_of(MODULE, "qr_panel", _QR, constants, a.dtype, a.storage.device, warps)
+    kernel.spread((a.address, v.address, t.address, rows, n, *a.strides, *v.strides, t.strides[0]), stack, 1, 1)
 
 
-def _heights(a: View) -> tuple[tuple[str, int], ...]:
-    """Rows of a panel, and of one column, that a program takes at a time: as many as registers hold."""
-    short = a.shape[1] <= BLOCK
-    rows, tall = (BLOCK, BLOCK) if short else (1024 // a.dtype.itemsize, 1024)
-    return ("ROWS", rows), ("TALL", tall)
-
-
-def _warps(a: View) -> int:
-    """Warps for a tile of BLOCK by BLOCK: one, whose sums need no shared memory, if its registers hold the tile."""
-    return 4 if is_complex(a) else 1
+def _height(a: View) -> tuple[int, int]:
+    """Rows of a panel that a program takes at a time, as many as registers hold, and its warps."""
+    if a.shape[1] <= BLOCK:
+        return BLOCK, 4
+    return 2048 // a.dtype.itemsize, 16

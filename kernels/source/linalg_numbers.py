@@ -50,6 +50,20 @@ def multiply(ar, ai, br, bi, COMPLEX: tl.constexpr):
 
 
 @triton.jit
+def dot(ar, ai, br, bi, COMPLEX: tl.constexpr, PRECISION: tl.constexpr):
+    """The product of two matrices."""
+    number = ar.dtype
+    re = tl.dot(ar, br, input_precision=PRECISION, out_dtype=number)
+    if COMPLEX:
+        re = tl.dot(-ai, bi, re, input_precision=PRECISION, out_dtype=number)
+        im = tl.dot(ar, bi, input_precision=PRECISION, out_dtype=number)
+        im = tl.dot(ai, br, im, input_precision=PRECISION, out_dtype=number)
+    else:
+        im = re
+    return re, im
+
+
+@triton.jit
 def square(re, im, COMPLEX: tl.constexpr):
     """The square of the modulus."""
     if COMPLEX:

@@ -1,7 +1,7 @@
 """The parts of blocked factorisations that are no matrix products: diagonal blocks and panels of a few columns.
 
 A program works on one matrix of a stack, or on a few columns of it. Where threads of a GPU read from memory what others
-have written, a barrier comes between.
+have written, a barrier comes between. Diagonal blocks come with their inverses, so that solving with them is a product.
 """
 
 import triton
@@ -9,6 +9,7 @@ import triton.language as tl
 from nbx_array.kernels.source.core_math import copysign, div, sqrt
 from nbx_array.kernels.source.linalg_numbers import (
     divide,
+    dot,
     greatest_part,
     load,
     load_one,
@@ -20,51 +21,149 @@ from nbx_array.kernels.source.linalg_numbers import (
 
 
 @triton.jit
-def cholesky_block(a, status, n, stack, row, column, COMPLEX: tl.constexpr, B: tl.constexpr):
-    """Replace the lower triangle of an n by n block, n <= B, by its Cholesky factor, the rest by zeros.
+def inverted(re, im, COMPLEX: tl.constexpr, PRECISION: tl.constexpr, B: tl.constexpr):
+    """The inverse of a lower triangle of B by B elements, B <= 32, with ones on its diagonal.
+
+    With the inverses X of diagonal blocks of s by s elements known, twice as large ones [[X1, 0], [-X2 M X1, X2]] take
+    two products, for all blocks at once.
+    """
+    i = tl.arange(0, B)[:, None]
+    k = tl.arange(0, B)[None, :]
+    xr = tl.where(i == k, 1.0, 0.0).to(re.dtype)
+    xi = 0.0 * xr
+    for level in range(5):
+        edge = (i >> (level + 1) == k >> (level + 1)) & (i >> level > k >> level)
+        mr, mi = dot(tl.where(edge, re, 0.0), tl.where(edge, im, 0.0), xr, xi, COMPLEX, PRECISION)
+        mr, mi = dot(xr, xi, mr, mi, COMPLEX, PRECISION)
+        xr -= mr
+        xi -= mi
+    return xr, xi
+
+
+@triton.jit
+def diagonal(re, im, COMPLEX: tl.constexpr, B: tl.constexpr):
+    """The diagonal of B by B elements."""
+    here = tl.arange(0, B)[:, None] == tl.arange(0, B)[None, :]
+    dr = tl.sum(tl.where(here, re, 0.0), 1)
+    return dr, tl.sum(tl.where(here, im, 0.0), 1) if COMPLEX else dr
+
+
+@triton.jit
+def cholesky_block(
+    a,
+    inverse,
+    status,
+    n,
+    stack,
+    row,
+    column,
+    COMPLEX: tl.constexpr,
+    PRECISION: tl.constexpr,
+    B: tl.constexpr,
+):
+    """Replace the lower triangle of an n by n block, n <= B, by its Cholesky factor L; the inverse of L whose rows are
+    divided by its diagonal goes to `inverse`, filled up to B by B elements as an identity matrix is.
 
     A block that is not positive definite sets the status word.
     """
     words = 2 if COMPLEX else 1
-    a += tl.program_id(0).to(tl.int64) * stack * words
-    i = tl.arange(0, B)[:, None]
-    k = tl.arange(0, B)[None, :]
-    mask = (i < n) & (k < n)
-    re, im = load(a, tl.maximum(i, k) * row + tl.minimum(i, k) * column, mask, COMPLEX)
-    if COMPLEX:  # the upper triangle is the lower one's conjugate
-        im = tl.where(i < k, -im, tl.where(i == k, 0.0, im))
+    s = tl.program_id(0).to(tl.int64)
+    a += s * stack * words
+    inverse += s * B * B * words
+    rows = tl.arange(0, B)
+    i = rows[:, None]
+    k = rows[None, :]
+    mask = (i < n) & (k <= i)
+    re, im = load(a, i * row + k * column, mask, COMPLEX)
+    re = tl.where((i == k) & (i >= n), 1.0, re)
     wrong = False
     for j in range(n):
-        pivot = tl.sum(tl.sum(tl.where((i == j) & (k == j), re, 0.0), 1), 0)
+        # what is above the diagonal is never used, so that the rest may be updated by whole columns
+        down_r = tl.sum(tl.where(k == j, re, 0.0), 1)
+        pivot = tl.sum(tl.where(rows == j, down_r, 0.0), 0)
         wrong = wrong | (pivot <= 0)
         root = sqrt(pivot)
-        down_r = div(tl.sum(tl.where(k == j, re, 0.0), 1), root)[:, None]
-        across_r = div(tl.sum(tl.where(i == j, re, 0.0), 0), root)[None, :]
-        inner = (i > j) & (k > j)
-        edge = (k == j) & (i > j)
+        down_r = tl.where(rows > j, div(down_r, root), 0.0)
         if COMPLEX:
-            down_i = div(tl.sum(tl.where(k == j, im, 0.0), 1), root)[:, None]
-            across_i = div(tl.sum(tl.where(i == j, im, 0.0), 0), root)[None, :]
-            pr, pi = multiply(down_r, down_i, across_r, across_i, COMPLEX)
-            im = tl.where(inner, im - pi, tl.where(edge, down_i, im))
+            down_i = tl.where(rows > j, div(tl.sum(tl.where(k == j, im, 0.0), 1), root), 0.0)
         else:
-            pr = down_r * across_r
-        re = tl.where(inner, re - pr, tl.where(edge, down_r, tl.where((i == j) & (k == j), root, re)))
-    tl.debug_barrier()  # the upper triangle was read from the lower one
-    store(a, i * row + k * column, tl.where(i < k, 0.0, re), tl.where(i < k, 0.0, im), mask, COMPLEX)
+            down_i = down_r
+        pr, pi = multiply(down_r[:, None], down_i[:, None], down_r[None, :], -down_i[None, :], COMPLEX)
+        here = k == j
+        re = tl.where(here, tl.where(i == j, root, tl.where(i > j, down_r[:, None], re)), re - pr)
+        if COMPLEX:
+            im = tl.where(here, tl.where(i > j, down_i[:, None], 0.0), im - pi)
+    store(a, i * row + k * column, re, im, mask, COMPLEX)
     if wrong:
         tl.store(status, 1)
+    dr, di = diagonal(re, 0.0 * im, COMPLEX, B)
+    re, im = divide(re, im, dr[:, None], di[:, None], COMPLEX)
+    xr, xi = inverted(re, im, COMPLEX, PRECISION, B)
+    store(inverse, i * B + k, xr, xi, (i < B) & (k < B), COMPLEX)
+
+
+@triton.jit
+def _triangle(
+    t,
+    n,
+    row,
+    column,
+    UPPER: tl.constexpr,
+    UNIT: tl.constexpr,
+    CONJUGATE: tl.constexpr,
+    COMPLEX: tl.constexpr,
+    B: tl.constexpr,
+):
+    """A triangle of n <= B rows, filled up to B by B elements as an identity matrix is."""
+    i = tl.arange(0, B)[:, None]
+    k = tl.arange(0, B)[None, :]
+    inside = (i < n) & (k < n)
+    half = (i < k if UPPER else i > k) if UNIT else (i <= k if UPPER else i >= k)
+    re, im = load(t, i * row + k * column, inside & half, COMPLEX)
+    re = tl.where((i == k) & (UNIT | (i >= n)), 1.0, re)
+    return re, -im if CONJUGATE else im
+
+
+@triton.jit
+def invert_triangles(
+    t,
+    inverse,
+    size,
+    stack,
+    step,
+    row,
+    column,
+    COMPLEX: tl.constexpr,
+    PRECISION: tl.constexpr,
+    B: tl.constexpr,
+):
+    """inverse[s, j] = the inverse of diagonal block j, its rows divided by its diagonal, of upper triangles of `size`
+    rows; the blocks, of B by B elements or at the end fewer, are `step` elements apart."""
+    words = 2 if COMPLEX else 1
+    s = tl.program_id(0).to(tl.int64)
+    j = tl.program_id(1).to(tl.int64)
+    # the transpose of an upper triangle is a lower one
+    re, im = _triangle(t + (s * stack + j * step) * words, size - j * B, column, row, False, False, False, COMPLEX, B)
+    dr, di = diagonal(re, im, COMPLEX, B)
+    re, im = divide(re, im, dr[None, :], di[None, :], COMPLEX)
+    xr, xi = inverted(re, im, COMPLEX, PRECISION, B)
+    i = tl.arange(0, B)[:, None]
+    k = tl.arange(0, B)[None, :]
+    place = (s * tl.num_programs(1) + j) * B * B + k * B + i
+    store(inverse, place, xr, xi, (i < B) & (k < B), COMPLEX)
 
 
 @triton.jit
 def substitute(
     t,
+    inverse,
     b,
     n,
     columns,
     t_stack,
     t_row,
     t_column,
+    inverse_stack,
     b_stack,
     b_row,
     b_column,
@@ -72,43 +171,58 @@ def substitute(
     UNIT: tl.constexpr,
     CONJUGATE: tl.constexpr,
     COMPLEX: tl.constexpr,
+    PRECISION: tl.constexpr,
     B: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
-    """Replace b by the x with t x = b, for a triangle t of n <= B rows: upper or lower, with ones on the diagonal if
-    UNIT, its conjugate if CONJUGATE. A program solves for COLUMNS columns of b."""
+    """Replace b by the x with t x = b, for a triangle t of n <= B rows, upper or lower, with ones on the diagonal if
+    UNIT, its conjugate if CONJUGATE. A program solves for COLUMNS columns of b.
+
+    The inverse is given of t with its rows divided by its diagonal, which keeps scales of rows out of the products. A
+    step of refinement makes up for what an inverse loses where t is ill-conditioned all the same.
+    """
     words = 2 if COMPLEX else 1
     s = tl.program_id(0).to(tl.int64)
-    t += s * t_stack * words
     b += s * b_stack * words
     i = tl.arange(0, B)
     c = tl.program_id(1).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
     mask = (i < n)[:, None] & (c < columns)[None, :]
     place = i[:, None] * b_row + c[None, :] * b_column
-    re, im = load(b, place, mask, COMPLEX)
-    for step in range(n):
-        j = n - 1 - step if UPPER else step
-        tr, ti = load(t, i * t_row + j * t_column, i < n, COMPLEX)
-        at = (i == j)[:, None]
-        xr = tl.sum(tl.where(at, re, 0.0), 0)
-        xi = tl.sum(tl.where(at, im, 0.0), 0) if COMPLEX else xr
-        pr, pi = load_one(t, j * (t_row + t_column), COMPLEX)
-        if CONJUGATE:
-            ti = -ti
-            pi = -pi
-        if not UNIT:
-            xr, xi = divide(xr, xi, pr, pi, COMPLEX)
-        rest = (i < j if UPPER else i > j)[:, None]
-        yr, yi = multiply(tr[:, None], ti[:, None], xr[None, :], xi[None, :], COMPLEX)
-        re = tl.where(at, xr[None, :], tl.where(rest, re - yr, re))
-        if COMPLEX:
-            im = tl.where(at, xi[None, :], tl.where(rest, im - yi, im))
-    store(b, place, re, im, mask, COMPLEX)
+    br, bi = load(b, place, mask, COMPLEX)
+    tr, ti = _triangle(t + s * t_stack * words, n, t_row, t_column, UPPER, UNIT, CONJUGATE, COMPLEX, B)
+    vr, vi = load(
+        inverse + s * inverse_stack * words, i[:, None] * B + i[None, :], (i < B)[:, None] & (i < B)[None, :], COMPLEX
+    )
+    if CONJUGATE:
+        vi = -vi
+    dr, di = diagonal(tr, ti, COMPLEX, B)
+    xr, xi = _divided(br, bi, dr, di, UNIT, COMPLEX)
+    xr, xi = dot(vr, vi, xr, xi, COMPLEX, PRECISION)
+    yr, yi = dot(tr, ti, xr, xi, COMPLEX, PRECISION)
+    yr, yi = _divided(br - yr, bi - yi, dr, di, UNIT, COMPLEX)
+    yr, yi = dot(vr, vi, yr, yi, COMPLEX, PRECISION)
+    store(b, place, xr + yr, xi + yi, mask, COMPLEX)
+
+
+@triton.jit
+def _divided(re, im, dr, di, UNIT: tl.constexpr, COMPLEX: tl.constexpr):
+    """Rows divided by a diagonal."""
+    if UNIT:
+        return re, im
+    else:
+        return divide(re, im, dr[:, None], di[:, None], COMPLEX)
+
+
+@triton.jit
+def _size(re, im, COMPLEX: tl.constexpr):
+    """What pivots are chosen by: infinity for NaN, so that it stays."""
+    return tl.where((re != re) | (im != im), float("inf"), greatest_part(re, im, COMPLEX))
 
 
 @triton.jit
 def lu_panel(
     a,
+    inverse,
     pivots,
     status,
     rows,
@@ -117,66 +231,77 @@ def lu_panel(
     stack,
     row,
     column,
+    inverse_stack,
     pivots_stack,
     COMPLEX: tl.constexpr,
+    PRECISION: tl.constexpr,
     ROWS: tl.constexpr,
-    TALL: tl.constexpr,
     B: tl.constexpr,
 ):
-    """Replace a panel of n <= B columns by its factors L (unit lower) and U, with partial pivoting.
+    """Replace a panel of n <= B columns by its factors L (unit lower) and U, with partial pivoting; the inverse of L's
+    upper B rows goes to `inverse`.
 
-    pivots[j] becomes first + the row that was exchanged with row j. A pivot of zero sets the status word.
-    Of a column TALL rows are read at a time, of the panel ROWS.
+    pivots[j] becomes first + the row that was exchanged with row j. A pivot of zero sets the status word. ROWS rows are
+    read at a time, once for each column: while they are updated the next pivot is looked for.
     """
     words = 2 if COMPLEX else 1
     s = tl.program_id(0).to(tl.int64)
     a += s * stack * words
     pivots += s * pivots_stack
+    inverse += s * inverse_stack * words
     i = tl.arange(0, ROWS)
-    t = tl.arange(0, TALL)
     k = tl.arange(0, B)
     inside = k < n
+    sizes = tl.full((ROWS,), -1.0, a.dtype.element_ty)
+    places = i + 0 * rows
+    for start in range(0, rows, ROWS):
+        at = start + i
+        re, im = load(a, at * row, at < rows, COMPLEX)
+        size = tl.where(at < rows, _size(re, im, COMPLEX), -1.0)
+        places = tl.where(size > sizes, at, places)
+        sizes = tl.where(size > sizes, size, sizes)
     for j in range(tl.minimum(n, rows)):
-        place = j + 0 * rows
-        best = tl.zeros((), a.dtype.element_ty) - 1.0
-        for start in range(j, rows, TALL):
-            at = start + t
-            re, im = load(a, at * row + j * column, at < rows, COMPLEX)
-            size = tl.where((re != re) | (im != im), float("inf"), greatest_part(re, im, COMPLEX))  # so that NaN stays
-            size = tl.where(at < rows, size, -1.0)
-            most = tl.max(size, 0)
-            where = tl.min(tl.where(size == most, at, rows), 0)
-            place = tl.where(most > best, where, place)
-            best = tl.where(most > best, most, best)
+        best = tl.max(sizes, 0)
+        place = tl.min(tl.where(sizes == best, places, rows), 0)
         tl.store(pivots + j, first + place)
         if best == 0:
             tl.store(status, 1)
         top_r, top_i = load(a, j * row + k * column, inside, COMPLEX)
         chosen_r, chosen_i = load(a, place * row + k * column, inside, COMPLEX)
         tl.debug_barrier()
-        store(a, place * row + k * column, top_r, top_i, inside, COMPLEX)
-        tl.debug_barrier()
+        store(a, place * row + k * column, top_r, top_i, inside & (place != j), COMPLEX)
         store(a, j * row + k * column, chosen_r, chosen_i, inside, COMPLEX)
         tl.debug_barrier()
-        pr, pi = load_one(a, j * (row + column), COMPLEX)
-        zero = best == 0
-        pr = tl.where(zero, 1.0, pr)
+        pr = tl.sum(tl.where(k == j, chosen_r, 0.0), 0)
+        pi = tl.sum(tl.where(k == j, chosen_i, 0.0), 0) if COMPLEX else pr
+        pr = tl.where(best == 0, 1.0, pr)
+        here = (k == j)[None, :]
+        right = (k > j)[None, :]
+        coming = (k == j + 1)[None, :]
+        sizes = tl.full((ROWS,), -1.0, a.dtype.element_ty)
+        places = i + 0 * rows
         for start in range(j + 1, rows, ROWS):
-            at = (start + i)[:, None]
-            mask = (at < rows) & inside[None, :]
-            spot = at * row + k[None, :] * column
+            at = start + i
+            mask = (at < rows)[:, None] & inside[None, :]
+            spot = at[:, None] * row + k[None, :] * column
             re, im = load(a, spot, mask, COMPLEX)
-            here = k[None, :] == j
             lr = tl.sum(tl.where(here, re, 0.0), 1)
             li = tl.sum(tl.where(here, im, 0.0), 1) if COMPLEX else lr
             lr, li = divide(lr, li, pr, pi, COMPLEX)
             yr, yi = multiply(lr[:, None], li[:, None], chosen_r[None, :], chosen_i[None, :], COMPLEX)
-            right = k[None, :] > j
             re = tl.where(here, lr[:, None], tl.where(right, re - yr, re))
             if COMPLEX:
                 im = tl.where(here, li[:, None], tl.where(right, im - yi, im))
             store(a, spot, re, im, mask, COMPLEX)
+            nr = tl.sum(tl.where(coming, re, 0.0), 1)
+            ni = tl.sum(tl.where(coming, im, 0.0), 1) if COMPLEX else nr
+            size = tl.where(at < rows, _size(nr, ni, COMPLEX), -1.0)
+            places = tl.where(size > sizes, at, places)
+            sizes = tl.where(size > sizes, size, sizes)
         tl.debug_barrier()
+    re, im = _triangle(a, tl.minimum(n, rows), row, column, False, True, False, COMPLEX, B)
+    xr, xi = inverted(re, im, COMPLEX, PRECISION, B)
+    store(inverse, k[:, None] * B + k[None, :], xr, xi, (k < B)[:, None] & (k < B)[None, :], COMPLEX)
 
 
 @triton.jit
@@ -215,43 +340,47 @@ def swap_rows(
 @triton.jit
 def qr_panel(
     a,
+    v,
+    t,
     rows,
     n,
     stack,
     row,
     column,
+    v_stack,
+    v_row,
+    v_column,
+    t_stack,
     COMPLEX: tl.constexpr,
     ROWS: tl.constexpr,
-    TALL: tl.constexpr,
     B: tl.constexpr,
 ):
-    """Replace a panel of n <= B columns by R and, below the diagonal, the vectors v of its reflections.
+    """Replace a panel of n <= B columns by R above its diagonal; the vectors of its reflections go to the columns of v,
+    and to t the upper triangle T of B by B elements with which their product is 1 - V T Vᴴ.
 
     Reflection j is 1 - 2 v vᴴ / (vᴴ v), where v is 0 above row j and 1 in it: Hermitian and unitary, whatever v is, so
-    that a column of zeros needs no case of its own.
+    that a column of zeros needs no case of its own. Squares of elements must be in range. A column takes two passes
+    over ROWS rows at a time: products of v with all columns, then the update, with the norm of the column that follows.
+    T grows by Schreiber and Van Loan's formula (SIAM J. Sci. Stat. Comput. 10, 1989), from the same products.
     """
     words = 2 if COMPLEX else 1
-    a += tl.program_id(0).to(tl.int64) * stack * words
+    s = tl.program_id(0).to(tl.int64)
+    a += s * stack * words
+    v += s * v_stack * words
+    t += s * t_stack * words
     i = tl.arange(0, ROWS)
-    t = tl.arange(0, TALL)
     k = tl.arange(0, B)
     inside = k < n
+    squares = tl.zeros((ROWS,), a.dtype.element_ty)
+    for start in range(0, rows, ROWS):
+        at = start + i
+        re, im = load(a, at * row, at < rows, COMPLEX)
+        squares += square(re, im, COMPLEX)
+    tr = tl.zeros((B, B), a.dtype.element_ty)
+    ti = tl.zeros((B, B), a.dtype.element_ty)
     for j in range(tl.minimum(n, rows)):
-        most = tl.zeros((), a.dtype.element_ty)
-        for start in range(j, rows, TALL):
-            at = start + t
-            re, im = load(a, at * row + j * column, at < rows, COMPLEX)
-            most = tl.maximum(most, tl.max(greatest_part(re, im, COMPLEX), 0))
-        scale = tl.where(most > 0, most, 1.0)
-        squares = tl.zeros((), a.dtype.element_ty)
-        for start in range(j, rows, TALL):
-            at = start + t
-            re, im = load(a, at * row + j * column, at < rows, COMPLEX)
-            squares += tl.sum(square(div(re, scale), div(im, scale), COMPLEX), 0)
-        norm = sqrt(squares)
+        norm = sqrt(tl.sum(squares, 0))
         head_r, head_i = load_one(a, j * (row + column), COMPLEX)
-        head_r = div(head_r, scale)
-        head_i = div(head_i, scale)
         # the column becomes beta on the diagonal, of the sign or phase that cancels nothing in v
         if COMPLEX:
             size = modulus(head_r, head_i, COMPLEX)
@@ -265,46 +394,64 @@ def qr_panel(
         empty = norm == 0
         lead_r = tl.where(empty, 1.0, head_r - beta_r)
         lead_i = tl.where(empty, 0.0, head_i - beta_i)
-        beta_r = tl.where(empty, 0.0, beta_r * scale)
-        beta_i = tl.where(empty, 0.0, beta_i * scale)
-        tl.debug_barrier()
-        length = tl.zeros((), a.dtype.element_ty)
+        here = (k == j)[None, :]
+        right = (k > j)[None, :]
+        coming = (k == j + 1)[None, :]
+        lengths = tl.zeros((ROWS,), a.dtype.element_ty)
         wr = tl.zeros((B,), a.dtype.element_ty)
         wi = tl.zeros((B,), a.dtype.element_ty)
         for start in range(j, rows, ROWS):
-            at = (start + i)[:, None]
-            mask = (at < rows) & inside[None, :]
-            re, im = load(a, at * row + k[None, :] * column, mask, COMPLEX)
-            vr, vi = _reflector(re, im, at, k[None, :] == j, j, scale, lead_r, lead_i, COMPLEX)
-            length += tl.sum(square(vr, vi, COMPLEX), 0)
+            at = start + i
+            mask = (at < rows)[:, None] & inside[None, :]
+            re, im = load(a, at[:, None] * row + k[None, :] * column, mask, COMPLEX)
+            vr, vi = _reflector(re, im, at == j, here, lead_r, lead_i, COMPLEX)
+            vr = tl.where(at < rows, vr, 0.0)
+            lengths += square(vr, vi, COMPLEX)
+            # of columns on the left the part below the diagonal is that of their own vectors
             xr, xi = multiply(vr[:, None], -vi[:, None], re, im, COMPLEX)
             wr += tl.sum(xr, 0)
             if COMPLEX:
                 wi += tl.sum(xi, 0)
-        wr = div(2.0 * wr, length)
-        wi = div(2.0 * wi, length)
-        for start in range(j, rows, ROWS):
-            at = (start + i)[:, None]
-            mask = (at < rows) & inside[None, :]
-            spot = at * row + k[None, :] * column
-            re, im = load(a, spot, mask, COMPLEX)
-            here = k[None, :] == j
-            vr, vi = _reflector(re, im, at, here, j, scale, lead_r, lead_i, COMPLEX)
-            yr, yi = multiply(vr[:, None], vi[:, None], wr[None, :], wi[None, :], COMPLEX)
-            right = k[None, :] > j
-            corner = at == j
-            re = tl.where(right, re - yr, tl.where(here, tl.where(corner, beta_r, vr[:, None]), re))
-            if COMPLEX:
-                im = tl.where(right, im - yi, tl.where(here, tl.where(corner, beta_i, vi[:, None]), im))
-            store(a, spot, re, im, mask, COMPLEX)
+        tau = div(2.0 + 0.0 * norm, tl.sum(lengths, 0))
+        squares = tl.zeros((ROWS,), a.dtype.element_ty)
         tl.debug_barrier()
+        for start in range(j, rows, ROWS):
+            at = start + i
+            mask = (at < rows)[:, None] & inside[None, :]
+            spot = at[:, None] * row + k[None, :] * column
+            re, im = load(a, spot, mask, COMPLEX)
+            corner = at == j
+            vr, vi = _reflector(re, im, corner, here, lead_r, lead_i, COMPLEX)
+            yr, yi = multiply(vr[:, None], vi[:, None], tau * wr[None, :], tau * wi[None, :], COMPLEX)
+            re = tl.where(right, re - yr, tl.where(here, tl.where(corner, beta_r, vr)[:, None], re))
+            if COMPLEX:
+                im = tl.where(right, im - yi, tl.where(here, tl.where(corner, beta_i, vi)[:, None], im))
+            store(a, spot, re, im, mask, COMPLEX)
+            below = ((at > j) & (at < rows))[:, None] & coming
+            squares += tl.sum(tl.where(below, square(re, im, COMPLEX), 0.0), 1)
+        # column j of T: -tau T (Vᴴ v), of which w has the conjugate
+        left = (k < j)[None, :]
+        ur, ui = multiply(tr, ti, wr[None, :], -wi[None, :], COMPLEX)
+        ur = -tau * tl.sum(tl.where(left, ur, 0.0), 1)
+        tr = tl.where(here, tl.where(k == j, tau, ur)[:, None], tr)
+        if COMPLEX:
+            ui = -tau * tl.sum(tl.where(left, ui, 0.0), 1)
+            ti = tl.where(here, tl.where(k == j, 0.0, ui)[:, None], ti)
+        tl.debug_barrier()
+    whole = (k < B)[:, None] & (k < B)[None, :]
+    store(t, k[:, None] * B + k[None, :], tr, ti, whole, COMPLEX)
+    for start in range(0, rows, ROWS):
+        at = (start + i)[:, None]
+        mask = (at < rows) & inside[None, :]
+        re, im = load(a, at * row + k[None, :] * column, mask & (at > k[None, :]), COMPLEX)
+        re = tl.where(at == k[None, :], 1.0, re)
+        store(v, at * v_row + k[None, :] * v_column, re, im, mask, COMPLEX)
 
 
 @triton.jit
-def _reflector(re, im, at, here, j, scale, lead_r, lead_i, COMPLEX: tl.constexpr):
-    """The vector of reflection j in some rows of a panel, from the column as it was."""
+def _reflector(re, im, corner, here, lead_r, lead_i, COMPLEX: tl.constexpr):
+    """The vector of a reflection in some rows of a panel, from the column as it was."""
     vr = tl.sum(tl.where(here, re, 0.0), 1)
     vi = tl.sum(tl.where(here, im, 0.0), 1) if COMPLEX else vr
-    vr, vi = divide(div(vr, scale), div(vi, scale), lead_r, lead_i, COMPLEX)
-    first = tl.max((at == j).to(tl.int32), 1) > 0
-    return tl.where(first, 1.0, vr), tl.where(first, 0.0, vi)
+    vr, vi = divide(vr, vi, lead_r, lead_i, COMPLEX)
+    return tl.where(corner, 1.0, vr), tl.where(corner, 0.0, vi)

@@ -1,0 +1,119 @@
+"""Cholesky's factorisation, LU with partial pivoting and Householder's QR, by blocks of columns.
+
+A step is a panel of BLOCK columns by one program a matrix, and matrix products for all columns on its right. Views are
+stacks of matrices, of shape (stack, rows, columns); `status` is the address of an int64 that becomes 1 where something
+is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from nbx_array.kernels.linalg import panels
+from nbx_array.kernels.linalg.panels import BLOCK, part, transposed
+from nbx_array.kernels.matmul import multiply
+from nbx_array.memory import View, allocate
+from nbx_array.memory.view import contiguous_strides
+
+
+def _new(a: View, *shape: int) -> View:
+    """Memory for numbers of a's dtype."""
+    size = int(np.prod(shape)) * a.dtype.itemsize
+    return View(allocate(size, a.storage.device), a.dtype, shape, contiguous_strides(shape))
+
+
+def _steps(n: int, stop: int | None = None) -> Iterator[tuple[slice, slice]]:
+    """For each block of n columns: it, and the columns after it up to `stop`."""
+    for start in range(0, n, BLOCK):
+        end = min(start + BLOCK, n)
+        yield slice(start, end), slice(end, n if stop is None else stop)
+
+
+def _filled(block: slice) -> bool:
+    return block.start < block.stop
+
+
+def cholesky(a: View, status: int) -> None:
+    """The lower triangle of a becomes L with a = L Lᴴ; status: whether a is not positive definite."""
+    inverse = _new(a, a.shape[0], BLOCK, BLOCK)
+    for here, after in _steps(a.shape[-1]):
+        corner = part(a, here, here)
+        panels.cholesky_block(corner, inverse, status)
+        if _filled(after):
+            below = part(a, after, here)
+            panels.substitute(corner, inverse, transposed(below), upper=False, conjugate=True)  # of below Lᴴ = below
+            multiply(below, transposed(below), part(a, after, after), subtract=True, conjugate="b")
+
+
+def lu(a: View, pivots: View, status: int) -> View:
+    """Square a becomes L below its diagonal, where L has ones, and U; pivots, of shape (stack, n), says which row was
+    exchanged with each. status: whether U is singular. Returns what `solve_lu` takes."""
+    stack, n, _ = a.shape
+    inverses = _new(a, stack, -(-n // BLOCK), BLOCK, BLOCK)
+    for here, after in _steps(n):
+        start = here.start
+        inverse = _block(inverses, start // BLOCK)
+        order = pivots._replace(offset=pivots.offset + start * pivots.strides[1])
+        panels.lu_panel(part(a, slice(start, n), here), inverse, order, start, status)
+        panels.swap_rows(a, pivots, start, here.stop, skip=range(start, here.stop))
+        if _filled(after):
+            right = part(a, here, after)
+            panels.substitute(part(a, here, here), inverse, right, upper=False, unit=True)
+            multiply(part(a, after, here), right, part(a, after, after), subtract=True)
+    return inverses
+
+
+def _block(inverses: View, number: int) -> View:
+    """The inverses of a diagonal block."""
+    stack, step, row, column = inverses.strides
+    shape, strides = (inverses.shape[0], BLOCK, BLOCK), (stack, row, column)
+    return View(inverses.storage, inverses.dtype, shape, strides, inverses.offset + number * step)
+
+
+def solve_lu(a: View, pivots: View, inverses: View, b: View) -> None:
+    """b becomes the x with a x = b, of a that `lu` has factorised."""
+    n, columns = a.shape[-1], slice(0, b.shape[-1])
+    panels.swap_rows(b, pivots, 0, n)
+    for here, after in _steps(n):
+        known = part(b, here, columns)
+        inverse = _block(inverses, here.start // BLOCK)
+        panels.substitute(part(a, here, here), inverse, known, upper=False, unit=True)
+        if _filled(after):
+            multiply(part(a, after, here), known, part(b, after, columns), subtract=True)
+    inverses = _new(inverses, *inverses.shape)
+    panels.invert_triangles(a, inverses)
+    for here, _ in reversed(list(_steps(n))):
+        known, before = part(b, here, columns), slice(0, here.start)
+        panels.substitute(part(a, here, here), _block(inverses, here.start // BLOCK), known, upper=True)
+        if _filled(before):
+            multiply(part(a, before, here), known, part(b, before, columns), subtract=True)
+
+
+def qr(a: View, q: View) -> None:
+    """a becomes R above its diagonal, and q, which holds as many columns of an identity matrix, the first columns of Q.
+
+    Squares of the elements of a must be in range. The product of a panel's reflections is 1 - V T Vᴴ = 1 - W Vᴴ.
+    """
+    stack, m, n = a.shape
+    v, w = (_new(a, stack, m, min(m, n)) for _ in range(2))
+    t = _new(a, stack, BLOCK, BLOCK)
+    scratch = _new(a, stack, BLOCK, max(n, q.shape[-1]))
+    steps = list(_steps(min(m, n), n))
+    for here, after in steps:
+        rows, inside = slice(here.start, m), slice(0, here.stop - here.start)
+        panel, vectors, others = (part(x, rows, here) for x in (a, v, w))
+        panels.qr_panel(panel, vectors, t)
+        multiply(vectors, part(t, inside, inside), others)
+        if _filled(after):
+            _reflect(vectors, others, part(a, rows, after), scratch)
+    for here, _ in reversed(steps):
+        rows = slice(here.start, m)
+        _reflect(part(w, rows, here), part(v, rows, here), part(q, rows, slice(here.start, q.shape[-1])), scratch)
+
+
+def _reflect(left: View, right: View, b: View, scratch: View) -> None:
+    """b becomes (1 - left rightᴴ) b."""
+    y = part(scratch, slice(0, right.shape[-1]), slice(0, b.shape[-1]))
+    multiply(transposed(right), b, y, conjugate="a")
+    multiply(left, y, b, subtract=True)
