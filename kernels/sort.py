@@ -40,7 +40,9 @@ class Rule(NamedTuple):
 
 _GPU = Rule(1024, 4096, 2048, 8)
 # AMD's compiler loads the totals of all warps before it adds any: of 2048 elements in 8 warps they take 256 registers.
-_RULES = {"cpu": Rule(256, 8192, 4096, 1), "cuda": _GPU, "hip": Rule(1024, 4096, 512, 4), "metal": _GPU}
+# On Metal the counters and their scan's totals must fit a threadgroup's 32 KiB.
+_FEW = Rule(1024, 4096, 512, 4)
+_RULES = {"cpu": Rule(256, 8192, 4096, 1), "cuda": _GPU, "hip": _FEW, "metal": _FEW}
 
 
 def _launcher(name: str, signature: dict[str, str], constants: dict[str, Any], device: Device) -> Launcher:

@@ -272,7 +272,8 @@ class Collectives(Elements):
         element = op.result.type.element
         if element in HALVES:
             raise NotSupported(f"a product accumulated in {element} is not supported on Metal")
-        left, right = self.in_memory(a), self.in_memory(b)
+        left = self.in_memory(a)
+        right = left if b is a else self.in_memory(b)
         home = self.accumulates_in.get(op)
         if home is None:
             home = self.home_of(op.result)

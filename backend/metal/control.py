@@ -14,7 +14,7 @@ from ..ttir.indices import Indices, Operand, flatten
 from ..ttir.reader import Block, Operation, Value
 from ..ttir.types import NotSupported
 from .collectives import Collectives
-from .emission import Home, element_kind, kind_of
+from .emission import Accesses, Home, element_kind, kind_of
 
 
 class ControlFlow(Collectives):
@@ -45,12 +45,12 @@ class ControlFlow(Collectives):
         scalars = {
             result: self.variable(kind_of(result.type)) for result in op.results if not result.type.is_tensor
         }
-        before = self.was_read, self.was_written
-        after = [before] if len(op.regions) < 2 or not op.regions[1] else []
+        before = self.since
+        after = before if len(op.regions) < 2 or not op.regions[1] else Accesses()
         for number, region in enumerate(op.regions):
             if not region or not region[0].operations:
                 continue
-            self.was_read, self.was_written = before
+            self.since = before | Accesses()
             with self.braces(f"if ({self.scalars[op.operands[0]]})" if number == 0 else "else"):
                 last = self.block(region[0])
                 for result, value in zip(op.results, last.operands if last is not None else (), strict=True):
@@ -58,8 +58,8 @@ class ControlFlow(Collectives):
                         self.fill(tensors[result], value)
                     else:
                         self.add(f"{scalars[result]} = {self.scalars[value]};")
-            after.append((self.was_read, self.was_written))
-        self.was_read, self.was_written = (any(flags) for flags in zip(*after, strict=True))
+            after |= self.since
+        self.since = after
         self.scalars.update(scalars)
         self.places.update(tensors)
 
@@ -70,12 +70,12 @@ class ControlFlow(Collectives):
             self.arrive(op.successors[0], op.operands)
             return
         _, first, _ = op.integers("operandSegmentSizes")
-        before = self.was_read, self.was_written
+        before = self.since
         for head, label, values in (
             (f"if ({self.scalars[op.operands[0]]})", op.successors[0], op.operands[1 : 1 + first]),
             ("else", op.successors[1], op.operands[1 + first :]),
         ):
-            self.was_read, self.was_written = before
+            self.since = before | Accesses()
             with self.braces(head):
                 self.arrive(label, values)
 
@@ -150,7 +150,7 @@ class ControlFlow(Collectives):
                 passed[argument] = self.places[argument] = self.places[result] = self.home_of(argument, result)
             else:
                 self.scalars[argument] = self.scalars[result] = self.variable(kind_of(argument.type))
-        with self.looping(), self.braces("while (true)"):
+        with self.looping() as exits, self.braces("while (true)"):
             condition = self.block(before)
             assert condition is not None
             for value, argument in zip(condition.operands[1:], after.arguments, strict=True):
@@ -159,6 +159,7 @@ class ControlFlow(Collectives):
                 else:
                     self.add(f"{self.scalars[argument]} = {self.scalars[value]};")
             self.add(f"if (!{self.scalars[condition.operands[0]]}) break;")
+            exits.append(self.since | Accesses())
             last = self.block(after)
             assert last is not None
             new = dict(zip(before.arguments, last.operands, strict=True))

@@ -91,7 +91,7 @@ inline ulong exchange(ulong x, ushort lanes) {
 }""",
     "compare_exchange": """\
 // What was there. The language has the form that may fail for no reason only.
-inline uint compare_exchange(device atomic_uint* place, uint wanted, uint value) {
+inline uint compare_exchange(device metal::atomic_uint* place, uint wanted, uint value) {
     uint found = wanted;
     while (!metal::atomic_compare_exchange_weak_explicit(place, &found, value, metal::memory_order_relaxed,
                                                          metal::memory_order_relaxed) && found == wanted) {}
@@ -129,9 +129,26 @@ class Home:
     shared: bool
     values: set[Value] = field(default_factory=set)
     nbytes: int = 0
-    #: The sections between which memory holds it.
-    first: int = 0
-    last: int = 0
+    #: The barriers after which memory holds it, and until when; it is written first and read last between them.
+    first: int = -1
+    last: int = -1
+
+
+@dataclass
+class Accesses:
+    """What was done to memory of the threadgroup since the last barrier."""
+
+    read: set[Home] = field(default_factory=set)
+    written: set[Home] = field(default_factory=set)
+    unknown: bool = False  # or anything, as in the iteration before this one
+
+    def conflicts(self, later: Accesses) -> bool:
+        """Whether a barrier must stand between these and later ones."""
+        touched = later.read | later.written
+        return bool((self.unknown and touched) or touched & self.written or later.written & self.read)
+
+    def __or__(self, other: Accesses) -> Accesses:
+        return Accesses(self.read | other.read, self.written | other.written, self.unknown or other.unknown)
 
 
 class Writer:
@@ -145,11 +162,9 @@ class Writer:
         self.count = 0
         self.helpers: set[str] = set()
         self.homes: list[Home] = []
-        self.clock = 0
-        self.loops: list[int] = []
-        # What was done to the threadgroup's memory since the last barrier, and by the section being written.
-        self.was_read = self.was_written = False
-        self.reads = self.writes = False
+        self.barriers = 0
+        self.since = Accesses()  # the last barrier
+        self.section_accesses = Accesses()
 
     # -- text
 
@@ -189,15 +204,12 @@ class Writer:
         if shared and kind.endswith("*"):
             raise NotSupported("pointers that other threads need are not supported on Metal")
         home = Home(self.name("m" if shared else "r"), kind, bits, shared, nbytes=nbytes)
-        home.first = home.last = self.clock
         self.homes.append(home)
         return home
 
     def touch(self, home: Home, writes: bool) -> None:
         if home.shared:
-            home.last = self.clock
-            self.writes |= writes
-            self.reads |= not writes
+            (self.section_accesses.written if writes else self.section_accesses.read).add(home)
 
     def declarations(self) -> tuple[list[str], int]:
         """The homes' declarations, and how many bytes of the threadgroup's memory they take."""
@@ -211,6 +223,7 @@ class Writer:
             place = 0
             size = -(-home.nbytes // 16) * 16
             for start, other in sorted(placed, key=lambda pair: pair[0]):
+                # A barrier lies between what uses a place first and next.
                 if other.first <= home.last and home.first <= other.last and start < place + size:
                     place = max(place, start + -(-other.nbytes // 16) * 16)
             placed.append((place, home))
@@ -227,34 +240,34 @@ class Writer:
 
     def barrier(self, flags: str = "metal::mem_flags::mem_threadgroup") -> None:
         self.add(f"metal::threadgroup_barrier({flags});")
-        self.was_read = self.was_written = False
+        self.barriers += 1
+        self.since = Accesses()
 
     def section(self, body: Callable[[], None]) -> None:
         """Code within which no thread may need what another one writes there."""
-        self.clock += 1
         outer, self.lines = self.lines, []
-        self.reads = self.writes = False
+        self.section_accesses = Accesses()
         body()
         lines, self.lines = self.lines, outer
-        if (self.reads and self.was_written) or (self.writes and (self.was_read or self.was_written)):
+        if self.since.conflicts(self.section_accesses):
             self.barrier()
         self.lines += lines
-        self.was_read |= self.reads
-        self.was_written |= self.writes
+        self.since |= self.section_accesses
+        for home in self.section_accesses.read | self.section_accesses.written:
+            home.first = self.barriers if home.first < 0 else home.first
+            home.last = self.barriers
 
     @contextmanager
-    def looping(self) -> Iterator[None]:
-        """Around a loop's statements: each may follow every other one, and what is kept from before must last."""
-        start, before = self.clock, (self.was_read, self.was_written)
-        self.was_read = self.was_written = True
-        lines = len(self.lines)
-        yield
-        self.clock += 1
-        touched = False
+    def looping(self) -> Iterator[list[Accesses]]:
+        """Around a loop's statements: each may follow every other one, and what is kept from before must last. To the
+        list goes what has been done where the loop can be left."""
+        start, before = self.barriers, self.since
+        self.since = Accesses(unknown=True)
+        exits: list[Accesses] = []
+        yield exits
         for home in self.homes:
-            if home.shared and home.last > start:
-                touched = True
-                if home.first <= start:
-                    home.last = self.clock
-        if not touched and not any("threadgroup_barrier" in line for line in self.lines[lines:]):
-            self.was_read, self.was_written = before
+            if 0 <= home.first <= start <= home.last:
+                home.last = self.barriers
+        for after in (before, *exits):
+            self.since |= after
+        self.since.unknown = before.unknown

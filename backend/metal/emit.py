@@ -58,19 +58,16 @@ def emit(ttir_text: str, num_warps: int) -> Source:
     Raises NotImplementedError for what Metal lacks, float64 above all: nothing is narrowed in silence.
     """
     function = kernel_of(read(ttir_text))
-    name = function.string("sym_name")
-    try:
-        _refuse_float64(function)
-        plan = make_plan(function, PERMUTING - PAIRING)
-        shared: set[Value] = set()
-        while True:  # which tensors other threads read shows in what is emitted
-            lowering = Lowering(num_warps * WARP, shared)
-            source = lowering.function(function, plan, re.sub(r"\W", "_", name) + "_kernel")
-            if lowering.foreign <= shared:
-                return source
-            shared = shared | lowering.foreign
-    except NotSupported as error:
-        raise NotSupported(f"{name}: {error}") from error
+    _refuse_float64(function)
+    plan = make_plan(function, PERMUTING - PAIRING)
+    entry = re.sub(r"\W", "_", function.string("sym_name")) + "_kernel"
+    shared: set[Value] = set()
+    while True:  # which tensors other threads read shows in what is emitted
+        lowering = Lowering(num_warps * WARP, shared)
+        source = lowering.function(function, plan, entry)
+        if lowering.foreign <= shared:
+            return source
+        shared = shared | lowering.foreign
 
 
 def _refuse_float64(function: Operation) -> None:
