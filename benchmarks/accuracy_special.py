@@ -80,10 +80,75 @@ def weights(rng: np.random.Generator, n: int, form: Format) -> tuple[Any, Any]:
     return x, np.abs(y)
 
 
+def no_pole(limit: float) -> Any:
+    """Where a function of the gamma family is finite, and quick to compute."""
+    return lambda x: (x > 0) | ((x != np.floor(x)) & (x > -limit))
+
+
+def log_gamma(x: mpf) -> mpf:
+    return mp.loggamma(x) if x > 0 else mp.log(abs(mp.gamma(x)))
+
+
+def wide(function: Any) -> Any:
+    """The function with enough digits for gamma functions of large numbers to cancel."""
+
+    def call(*x: mpf) -> mpf:
+        with mp.workprec(700):
+            return function(*x)
+
+    return call
+
+
+def log_beta(a: mpf, b: mpf) -> mpf:
+    return log_gamma(a) + log_gamma(b) - log_gamma(a + b)
+
+
+def beta(a: mpf, b: mpf) -> mpf:
+    if min(a, b) > 0:
+        return mp.exp(log_beta(a, b))
+    return mp.gammaprod([a, b], [a + b])
+
+
+def poch(a: mpf, m: mpf) -> mpf:
+    if min(a, a + m) > 0:
+        return mp.exp(mp.loggamma(a + m) - mp.loggamma(a))
+    return mp.gammaprod([a + m], [a])
+
+
+def beside(function: Any, size: Any) -> Any:
+    """The unit of a function whose zeros its condition forbids to find: that of the result, or eps times a size."""
+    return lambda form, *x: max(form.ulp(function(*x)), mpf(2) ** (1 - form.precision) * size(*x))
+
+
 def positive(*x: np.ndarray) -> Any:
     return np.logical_and.reduce([a > 0 for a in x])
 
 
+def two_sizes(rng: np.random.Generator, n: int, form: Format) -> tuple[Any, Any]:
+    """Positive numbers of very different sizes, of moderate ones, and both near zero and negative."""
+    a, b = np.exp2(rng.uniform(-12, 40, n)), np.exp2(rng.uniform(-12, 9, n))
+    a[::3], b[::3] = rng.uniform(0, 60, a[::3].size), rng.uniform(0, 60, a[::3].size)
+    a[::4], b[::4] = rng.uniform(-20, 20, a[::4].size), rng.uniform(-20, 20, a[::4].size)
+    return (a, b) if rng.random() < 0.5 else (b, a)
+
+
+def finite_beta(a: np.ndarray, b: np.ndarray) -> Any:
+    """Where B(a, b) is finite and no zero, and quick to compute."""
+    inside = (np.abs(a) < 1e15) & (np.abs(b) < 1e15)
+    negative = (np.minimum(a, b) < 0) & (np.maximum(np.abs(a), np.abs(b)) > 30)
+    return inside & ~negative & no_pole(31)(a) & no_pole(31)(b) & no_pole(61)(a + b) & (a != 0) & (b != 0)
+
+
+def finite_poch(a: np.ndarray, m: np.ndarray) -> Any:
+    inside = (np.abs(a) < 1e15) & (np.abs(m) < 1e15) & (a != 0) & (a + m != 0) & (np.abs(m) > 1e-30)
+    return inside & no_pole(31)(a) & no_pole(31)(a + m)
+
+
+def around_integers(form: Format) -> list[mpf]:
+    return [k + s * mpf(2) ** -j for k in range(-12, 12) for j in (3, 9, 17, form.precision - 4) for s in (1, -1)]
+
+
+GAMMA = ((-3, 3), (-9, 9), (-40, 36), (-190, 172))
 NORMAL = ((-1, 1), (-6, 6), (-40, 40))
 
 FUNCTIONS = [
@@ -119,6 +184,36 @@ FUNCTIONS = [
         bound=4,
     ),
     Function("log_ndtr", log_ndtr, lambda x: x < 40, NORMAL, bound=4),
+    Function("gamma", mp.gamma, lambda x: no_pole(300)(x) & (x < 300), GAMMA, around_integers, bound=4),
+    Function(
+        "gammaln",
+        log_gamma,
+        no_pole(1e4),
+        (*GAMMA, (0.5, 2.5), (0, 1e6)),
+        around_integers,
+        unit=beside(log_gamma, lambda x: 0 if x > 0 else mpf(0.25)),
+        bound=4,
+    ),
+    Function(
+        "digamma",
+        mp.digamma,
+        no_pole(1e4),
+        (*GAMMA, (1, 2), (0, 1e6)),
+        around_integers,
+        unit=beside(mp.digamma, lambda x: 0 if x > 0 else mpf(0.5) * mp.log(3 - x)),
+        bound=4,
+    ),
+    Function("beta", wide(beta), finite_beta, ((-8, 8),), pairs=two_sizes, bound=4),
+    Function(
+        "betaln",
+        wide(lambda a, b: log_beta(a, b)),
+        finite_beta,
+        ((-8, 8),),
+        pairs=two_sizes,
+        unit=beside(wide(log_beta), lambda a, b: mpf(0.25)),
+        bound=4,
+    ),
+    Function("poch", wide(poch), finite_poch, ((-8, 8),), pairs=two_sizes, bound=4),
     Function("i0", lambda x: bessel(0, x), anywhere, ((-5, 5), (-100, 100), (690, 715)), bound=4),
     Function("i0e", lambda x: scaled_bessel(0, x), anywhere, ((-5, 5), (-100, 100)), bound=4),
     Function("i1", lambda x: bessel(1, x), anywhere, ((-5, 5), (-100, 100), (690, 715)), bound=4),

@@ -29,12 +29,17 @@ from nbx_array._statistical import sum as total
 from nbx_array.kernels.types import is_complex
 
 __all__ = [
+    "beta",
+    "betaln",
+    "digamma",
     "entr",
     "erf",
     "erfc",
     "erfcinv",
     "erfinv",
     "expit",
+    "gamma",
+    "gammaln",
     "i0",
     "i0e",
     "i1",
@@ -47,12 +52,47 @@ __all__ = [
     "logsumexp",
     "ndtr",
     "ndtri",
+    "poch",
     "rel_entr",
     "sinc",
     "softmax",
     "xlog1py",
     "xlogy",
 ]
+
+
+def beta(a: Operand, b: Operand, /) -> Array:
+    """The beta function Γ(a) Γ(b)/Γ(a + b).
+
+    Infinite where a or b is at a pole of Γ and the quotient has one, too. NaN where an argument is negative and any of
+    a, b and a + b exceeds 250 (float32: 60) in size, unless a + b is at least 8 and the negative one within that.
+
+    >>> xp.special.beta(xp.asarray([2.0, 1e10]), 0.5)
+    Array([1.33333333e+00, 1.77245385e-05], device='cpu')
+    """
+    return apply(Array, "beta", a, b)
+
+
+def betaln(a: Operand, b: Operand, /) -> Array:
+    """log |B(a, b)|, with the domain of `beta`.
+
+    Near its zeros the error is at most 4 units in the last place or 1 eps.
+
+    >>> xp.special.betaln(xp.asarray([2.0, 1e300]), 0.5)
+    Array([ 2.87682072e-01, -3.44815399e+02], device='cpu')
+    """
+    return apply(Array, "betaln", a, b)
+
+
+def digamma(x: Array, /) -> Array:
+    """The derivative of log Γ; -inf at 0, NaN at negative whole numbers.
+
+    Between those, where it has zeros, the error is at most 4 units in the last place or 2 eps · log(3 + |x|).
+
+    >>> xp.special.digamma(xp.asarray([1.0, 0.5, 1e300]))
+    Array([-5.77215665e-01, -1.96351003e+00,  6.90775528e+02], device='cpu')
+    """
+    return unary("digamma", x)
 
 
 def entr(x: Array, /) -> Array:
@@ -107,6 +147,26 @@ def expit(x: Array, /) -> Array:
     Array([0.5, 0. , 1. ], device='cpu')
     """
     return unary("expit", x)
+
+
+def gamma(x: Array, /) -> Array:
+    """The gamma function; infinite at 0, NaN at negative whole numbers.
+
+    >>> xp.special.gamma(xp.asarray([5.0, 0.5, -1.5]))
+    Array([24.        ,  1.77245385,  2.3632718 ], device='cpu')
+    """
+    return unary("gamma", x)
+
+
+def gammaln(x: Array, /) -> Array:
+    """log |Γ(x)|; infinite at 0 and negative whole numbers.
+
+    Between those, where it has zeros, the error is at most 4 units in the last place or 1 eps.
+
+    >>> xp.special.gammaln(xp.asarray([5.0, 0.5, 1e300]))
+    Array([3.17805383e+000, 5.72364943e-001, 6.89775528e+302], device='cpu')
+    """
+    return unary("gammaln", x)
 
 
 def i0(x: Array, /) -> Array:
@@ -254,6 +314,17 @@ def ndtri(p: Array, /) -> Array:
     Array([0.        , 1.95996398,       -inf], device='cpu')
     """
     return unary("ndtri", p)
+
+
+def poch(z: Operand, m: Operand, /) -> Array:
+    """The rising factorial Γ(z + m)/Γ(z).
+
+    NaN where z or z + m is below -250 (float32: -60), or both exceed it in size and not both are at least 8.
+
+    >>> xp.special.poch(xp.asarray([2.0, 1e10]), 0.5)
+    Array([1.32934039e+00, 1.00000000e+05], device='cpu')
+    """
+    return apply(Array, "poch", z, m)
 
 
 def rel_entr(x: Operand, y: Operand, /) -> Array:

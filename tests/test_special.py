@@ -18,8 +18,22 @@ IDS = [row.name for row in SPECIAL]
 NUMBERS = [0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 10.0, 50.0, 1e-310, 1e-45, 1e-30, 1e30, 1e300, np.inf]
 VALUES = np.array([*NUMBERS, *(-x for x in NUMBERS), np.nan])
 
+
+def outside(x: np.ndarray) -> np.ndarray:
+    """Poles of Γ, where SciPy has other signs or infinities, and what is not finite."""
+    return ~np.isfinite(x) | ((x <= 0) & (x == np.floor(x)))
+
+
+def near_zero(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Where SciPy's gamma functions over- or underflow on the way."""
+    return np.minimum(abs(x), abs(y)) < 1e-300
+
+
 # Where SciPy's answer is not the function's: its limit, or its value at arguments that SciPy computes otherwise.
 DEPARTURES = {
+    **dict.fromkeys(
+        ("beta", "betaln", "poch"), lambda x, y: outside(x) | outside(y) | outside(x + y) | near_zero(x, y)
+    ),
     "expit": lambda x: x < -700,  # SciPy has fewer digits of subnormal results
     "sinc": lambda x: (x == np.floor(x)) & np.isfinite(x),  # π is no number: SciPy's sine of its multiples is not zero
     "i0": lambda x: np.isinf(x),
@@ -72,11 +86,12 @@ def test_fused_bits_are_those_of_single_operations(row, xp, rng):
 def test_dtypes(row, xp):
     """16-bit floats are computed in float32, integers in the default float; complex numbers are refused."""
     function = getattr(xp.special, row.name)
-    for dtype in (DTYPES["float16"], BFLOAT16):
+    every = row.name == "expit"  # the rule is the same for all: of long kernels one of each kind
+    for dtype in (DTYPES["float16"], BFLOAT16) if every else (DTYPES["float16"],):
         x = np.array([0.25, 0.5, 0.75]).astype(dtype)
         wide = xp.asnumpy(function(*[xp.asarray(x.astype(np.float32))] * row.arity))
         assert_same_bits(xp.asnumpy(function(*[xp.asarray(x)] * row.arity)), wide.astype(dtype))
-    for dtype in ("bool", "int8", "uint64"):
+    for dtype in ("bool", "int8", "uint64") if every else ("int8",):
         x = np.array([0, 1]).astype(dtype)
         wide = xp.asnumpy(function(*[xp.asarray(x.astype(np.float64))] * row.arity))
         assert_same_bits(xp.asnumpy(function(*[xp.asarray(x)] * row.arity)), wide)

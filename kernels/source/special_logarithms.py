@@ -140,8 +140,8 @@ def kl_div(x, y):
 
 
 @triton.jit
-def sin_pi_pair(x):
-    """sin πx as a pair, for any finite x: x is reduced by halves exactly. NaN where x is not finite."""
+def sin_cos_pi(x):
+    """sin πx and cos πx as pairs, for any finite x: x is reduced by halves exactly. NaN where x is not finite."""
     a = tl.abs(x)
     if x.dtype == tl.float32:
         even = a >= 16777216.0
@@ -154,12 +154,15 @@ def sin_pi_pair(x):
     h, l = half_pi(x)
     h, l = pair_mul_float(h, l, r + r)
     sh, sl, ch, cl = sin_cos_pairs(h, l)
+    sh, sl = quick_two_sum(sh, sl)
+    ch, cl = quick_two_sum(ch, cl)
     odd = (n & 1) != 0
-    h, l = quick_two_sum(tl.where(odd, ch, sh), tl.where(odd, cl, sl))
-    h = turn(h, n)
-    l = turn(l, n)
     finite = tl.abs(x) < INFINITY
-    return tl.where(finite, flip_sign(h, x), float("nan")), flip_sign(l, x)
+    h = flip_sign(turn(tl.where(odd, ch, sh), n), x)
+    l = flip_sign(turn(tl.where(odd, cl, sl), n), x)
+    c = turn(tl.where(odd, sh, ch), n + 1)
+    c_low = turn(tl.where(odd, sl, cl), n + 1)
+    return tl.where(finite, h, float("nan")), l, tl.where(finite, c, float("nan")), c_low
 
 
 @triton.jit
@@ -171,7 +174,7 @@ def sinc(x):
     else:
         tiny = tl.abs(x) < 1e-9
         even = tl.abs(x) >= 9007199254740992.0
-    h, l = sin_pi_pair(x)
+    h, l, _, _ = sin_cos_pi(x)
     p, p_low = half_pi(x)
     p, p_low = pair_mul_float(p, p_low, tl.where(tiny | even, 1.0, x) * 2.0)
     q, _ = pair_div(h, l, p, p_low)
