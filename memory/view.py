@@ -342,6 +342,23 @@ def reshape_strides(shape: Shape, strides: Shape, new_shape: Shape) -> Shape | N
     return tuple(reversed(result))
 
 
+def reinterpret(view: View, dtype: np.dtype[Any]) -> View:
+    """The same bytes as elements of another dtype, along the last axis if its size differs; ValueError if none fit."""
+    old, new = view.dtype.itemsize, dtype.itemsize
+    if old == new:
+        return view._replace(dtype=dtype)
+    if not view.shape:
+        raise ValueError(f"elements of {old} bytes of a 0-d array cannot be read as {dtype}")
+    *outer, length = view.shape
+    if view.strides[-1] != 1 and length != 1:
+        raise ValueError(f"the last axis must be contiguous to be read as {dtype}, its elements are {old} bytes")
+    steps = [step * old for step in view.strides[:-1]]
+    if length * old % new or any(step % new for step in (view.address, *steps)):
+        raise ValueError(f"an array of shape {view.shape} of {view.dtype} does not divide into elements of {dtype}")
+    offset = (view.address - view.storage.ptr) // new
+    return View(view.storage, dtype, (*outer, length * old // new), (*(step // new for step in steps), 1), offset)
+
+
 # ------------------------------------------------------------------------------------------------ overlap
 
 

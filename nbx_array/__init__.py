@@ -36,6 +36,7 @@ from nbx_array._creation import (
     full,
     full_like,
     linspace,
+    logspace,
     meshgrid,
     ones,
     ones_like,

@@ -23,6 +23,7 @@ from nbx_array._expression import (
     write,
 )
 from nbx_array._inspection import API_VERSIONS
+from nbx_array._methods import Methods
 from nbx_array._operations import (
     apply,
     broadcast_operands,
@@ -249,7 +250,7 @@ def _set_shape(self: Array, shape: Any) -> None:
     self.sig, self.dims, self.args, self.geo = new.sig, new.dims, new.args, new.geo
 
 
-class Array(Expression):
+class Array(Methods, Expression):
     """An n-dimensional array of the Python array API standard.
 
     Arrays are made by the functions of the namespace (`nbx_array.asarray`, `zeros`, ...), never by calling this class.

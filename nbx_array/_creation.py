@@ -364,6 +364,27 @@ def linspace(
     return out
 
 
+def logspace(
+    start: float,
+    stop: float,
+    /,
+    num: int = 50,
+    endpoint: bool = True,
+    base: float = 10.0,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """`num` numbers from base**start to base**stop, evenly spaced in their logarithms. NumPy's, not the standard's.
+
+    >>> xp.logspace(0, 3, 4)
+    Array([   1.,   10.,  100., 1000.], device='cpu')
+    """
+    exponents = linspace(start, stop, num, endpoint=endpoint, device=device)
+    powers = _elementwise.pow(base, exponents)
+    return powers if dtype is None else cast(powers, as_dtype(dtype, "logspace"))
+
+
 def _elementwise_part(x: Array, name: str) -> Array:
     return _elementwise.real(x) if name == "real" else _elementwise.imag(x)
 

@@ -280,25 +280,25 @@ def _aliases(e: Expression) -> tuple[tuple[int, int], ...]:
     """Array operands that repeat an earlier one, where reading them once is worth a kernel of its own."""
     if e.sig.leaves < 2 or prod(e.dims) < fused.rule(e.sig.device).block:
         return ()
-    addresses = [a for a, is_leaf in zip(e.args, _leaf_flags(e.sig), strict=True) if is_leaf]
-    if len(set(addresses)) == len(addresses):
+    places = [(a, dtype) for a, dtype in zip(e.args, _leaf_dtypes(e.sig), strict=True) if dtype is not None]
+    if len(set(places)) == len(places):
         return ()
     first: dict[Any, int] = {}
     pairs = []
-    for k, address in enumerate(addresses):
-        if first.setdefault(address, k) != k:
-            pairs.append((k, first[address]))
+    for k, place in enumerate(places):
+        if first.setdefault(place, k) != k:
+            pairs.append((k, first[place]))
     return tuple(pairs)
 
 
 @lru_cache(maxsize=4096)
-def _leaf_flags(sig: Sig) -> tuple[bool, ...]:
-    """Which of an expression's arguments are addresses."""
+def _leaf_dtypes(sig: Sig) -> tuple[Any, ...]:
+    """The dtypes of an expression's arguments that are addresses, None for those of scalars."""
     if sig.op == "leaf":
-        return (True,)
+        return (sig.dtype,)
     if sig.op == "scalar":
-        return (False,) * (2 if sig.dtype.kind == "c" else 1)
-    return tuple(flag for kid in sig.kids if kid is not SAME for flag in _leaf_flags(kid))
+        return (None,) * (2 if sig.dtype.kind == "c" else 1)
+    return tuple(dtype for kid in sig.kids if kid is not SAME for dtype in _leaf_dtypes(kid))
 
 
 def worth_compiling(e: Expression) -> bool:
@@ -436,7 +436,7 @@ def _rebuild(e: Expression) -> None:
     kids: list[Sig] = []
     position = 0
     for k, kid in enumerate(sig.kids):
-        count = 0 if kid is SAME else len(_leaf_flags(kid))
+        count = 0 if kid is SAME else len(_leaf_dtypes(kid))
         part = part_at.get(k)
         if part is None:
             kids.append(kid)
@@ -497,11 +497,16 @@ def _reads_where_it_writes(target: Expression, value: Expression) -> bool:
     """Whether `value` reads the target's storage only at the very elements that it writes."""
     storage = target.keep[0]
     own = target.geo[0] if target.sig.general else contiguous_strides(target.dims)
-    addresses = [a for a, is_leaf in zip(value.args, _leaf_flags(value.sig), strict=True) if is_leaf]
-    geo = value.geo if value.sig.general else (contiguous_strides(value.dims),) * len(addresses)
+    leaves = [(a, dtype) for a, dtype in zip(value.args, _leaf_dtypes(value.sig), strict=True) if dtype is not None]
+    geo = value.geo if value.sig.general else (contiguous_strides(value.dims),) * len(leaves)
     return all(
-        keeper is not storage or (address == target.args[0] and _same_places(target.dims, strides, own))
-        for address, strides, keeper in zip(addresses, geo, value.keep, strict=True)
+        keeper is not storage
+        or (
+            address == target.args[0]
+            and dtype.itemsize == target.sig.itemsize
+            and _same_places(target.dims, strides, own)
+        )
+        for (address, dtype), strides, keeper in zip(leaves, geo, value.keep, strict=True)
     )
 
 

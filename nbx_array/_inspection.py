@@ -31,6 +31,13 @@ _KINDS = {
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 
+class Devices(tuple[Device, ...]):
+    """The standard's tuple of devices, to which a list can be added, as SciPy's tests do with NumPy's list."""
+
+    def __add__(self, others: Any) -> Any:
+        return [*self, *others] if isinstance(others, list) else super().__add__(others)
+
+
 class ArrayNamespaceInfo:
     """What `__array_namespace_info__()` returns. Standard: inspection."""
 
@@ -65,7 +72,7 @@ class ArrayNamespaceInfo:
 
     def devices(self) -> tuple[Device, ...]:
         """Every device that arrays can lie on, the default one first."""
-        return tuple(detect.devices())
+        return Devices(detect.devices())
 
 
 def _letters(kind: Any) -> str:

@@ -371,9 +371,9 @@ def test_functions_of_numpy_that_are_not_ours(xp):
 
 @pytest.mark.parametrize(
     ("name", "ours"),
-    [("sum", "sum"), ("reshape", "reshape"), ("cumsum", "cumulative_sum"), ("transpose", "permute_dims")],
+    [("dot", "matmul"), ("expand_dims", "expand_dims"), ("inner", "vecdot"), ("exp", "exp")],
 )
-def test_methods_of_numpy_are_named(name, ours, xp):
+def test_functions_are_named_where_a_method_is_looked_for(name, ours, xp):
     with pytest.raises(AttributeError, match=rf"'Array'.*'{name}'; there is the function nbx_array.{ours}$") as caught:
         getattr(xp.ones(3), name)
     assert caught.value.name == name

@@ -1,0 +1,202 @@
+"""NumPy's methods of arrays, against NumPy's, and other views of the same bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from table import assert_same_bits
+
+from nbx_array._methods import Methods
+
+DATA = np.array([[3, -1, 4, -2], [5, -9, 2, 6], [7, 1, -5, 8]])
+
+CALLS = {
+    "all": [{}, {"axis": 0}, {"axis": (0, 1), "keepdims": True}],
+    "any": [{}, {"axis": -1}],
+    "argmax": [{}, {"axis": 1}, {"axis": 0, "keepdims": True}],
+    "argmin": [{}, {"axis": 0}],
+    "argsort": [{}, {"axis": 0}, {"axis": None}],
+    "astype": [{"dtype": np.float32}, {"dtype": np.int64, "copy": False}, {"dtype": np.complex64}],
+    "clip": [{"min": -1, "max": 4}, {"min": 0}, {"max": 0}],
+    "conj": [{}],
+    "conjugate": [{}],
+    "copy": [{}],
+    "cumprod": [{}, {"axis": 0}, {"axis": 1, "dtype": np.float32}],
+    "cumsum": [{}, {"axis": 0}, {"axis": -1, "dtype": np.float32}],
+    "diagonal": [{}, {"offset": 1}, {"offset": -1, "axis1": 1, "axis2": 0}],
+    "flatten": [{}],
+    "max": [{}, {"axis": 0}, {"axis": 1, "keepdims": True}],
+    "mean": [{}, {"axis": 0}, {"axis": (1,), "keepdims": True}],
+    "min": [{}, {"axis": 0}],
+    "nonzero": [{}],
+    "prod": [{}, {"axis": 0}, {"axis": 1, "dtype": np.int64}],
+    "ravel": [{}],
+    "repeat": [{"repeats": 2}, {"repeats": 2, "axis": 0}],
+    "reshape": [{"shape": (2, -1)}],
+    "searchsorted": [],
+    "squeeze": [{}],
+    "std": [{}, {"axis": 0, "ddof": 1}],
+    "strides": [],
+    "sum": [{}, {"axis": 0}, {"axis": 1, "dtype": np.float32, "keepdims": True}],
+    "swapaxes": [{"axis1": 0, "axis2": -1}, {"axis1": 1, "axis2": 1}],
+    "take": [{"indices": [0, -1, 3]}, {"indices": [[1], [0]], "axis": 1}, {"indices": 2, "axis": 0}],
+    "tobytes": [{}],
+    "trace": [{}, {"offset": 1, "axis1": 1, "axis2": 0}],
+    "transpose": [{}],
+    "var": [{}, {"axis": 1, "keepdims": True}, {"ddof": 1.0}],
+    "view": [{}, {"dtype": np.uint64}, {"dtype": np.int32}, {"dtype": np.complex128}],
+    "fill": [],
+    "sort": [],
+}
+"""Keywords that each method is called with; those with none have a test below."""
+POSITIONAL = {"swapaxes", "repeat", "take", "reshape"}
+
+
+def test_every_method_has_calls():
+    assert {name for name in vars(Methods) if not name.startswith("_")} == set(CALLS)
+
+
+def agree(got, wanted):
+    if isinstance(wanted, (bytes, tuple)):
+        assert type(got) is type(wanted) and len(got) == len(wanted)
+    if isinstance(wanted, tuple):
+        for ours, theirs in zip(got, wanted, strict=True):
+            agree(ours, theirs)
+    elif isinstance(wanted, bytes):
+        assert got == wanted
+    else:
+        wanted = np.asarray(wanted)
+        got = np.asarray(got)
+        assert got.dtype == wanted.dtype and got.shape == wanted.shape
+        np.testing.assert_allclose(got, wanted, rtol=1e-6 if wanted.dtype == np.float32 else 1e-14)
+
+
+@pytest.mark.parametrize("name", [name for name, calls in CALLS.items() if calls])
+def test_method(name, xp):
+    for keywords in CALLS[name]:
+        for data in (DATA, DATA[:, ::-1]):
+            if name == "view" and keywords.get("dtype", np.uint64) != np.uint64 and data is not DATA:
+                continue  # the last axis is not contiguous
+            given = dict(keywords)
+            positional = [given.pop(key) for key in keywords if name in POSITIONAL and key != "axis"]
+            x = xp.asarray(DATA) if data is DATA else xp.asarray(DATA)[:, ::-1]
+            with np.errstate(all="ignore"):
+                agree(getattr(x, name)(*positional, **given), getattr(data, name)(*positional, **given))
+
+
+def test_axes_are_positional_as_in_numpy(xp):
+    x = xp.asarray(DATA)
+    reductions = ("sum", "prod", "mean", "std", "var", "max", "min", "argmax", "argmin", "all", "any")
+    for name in (*reductions, "cumsum", "cumprod", "argsort"):
+        agree(getattr(x, name)(0), getattr(DATA, name)(0))
+    agree(x.reshape(4, 3), DATA.reshape(4, 3))
+    agree(x.reshape([6, 2]), DATA.reshape(6, 2))
+    agree(x.transpose(1, 0), DATA.T)
+    agree(x.transpose((1, 0)), DATA.T)
+    agree(x.reshape(3, 2, 2).swapaxes(0, 2), DATA.reshape(3, 2, 2).swapaxes(0, 2))
+    assert x.strides == DATA.strides and x.T.strides == DATA.T.strides and x[::-1].strides == DATA[::-1].strides
+
+
+def test_methods_in_place(xp):
+    x = xp.asarray(DATA)
+    assert x.sort() is None
+    agree(x, np.sort(DATA))
+    x.sort(axis=0)
+    agree(x, np.sort(np.sort(DATA), axis=0))
+    x = xp.asarray(np.sort(DATA.ravel()))
+    agree(x.searchsorted(xp.asarray([-5, 3, 9]), "right"), np.asarray(x).searchsorted([-5, 3, 9], "right"))
+    x = xp.asarray(DATA)
+    view = x[1:, ::2]
+    view.fill(7)
+    assert np.asarray(x)[1:, ::2].tolist() == [[7, 7], [7, 7]]
+
+
+def test_copies_and_views(xp):
+    """What NumPy's methods share of the memory, ours do."""
+    x = xp.asarray(DATA)
+    views = [x.ravel(), x.reshape(2, 6), x.view(), x.transpose(), x.swapaxes(0, 1), x.squeeze(), x.diagonal()]
+    copies = [x.copy(), x.flatten(), x.astype(np.int64), x.take([0])]
+    before = [np.asarray(y).copy() for y in copies]
+    x.fill(1)
+    assert all((np.asarray(y) == 1).all() for y in views)
+    for y, old in zip(copies, before, strict=True):
+        agree(y, old)
+    assert x.astype(np.int64, copy=False) is x
+
+
+def test_other_orders_are_refused(xp):
+    x = xp.asarray(DATA)
+    for name, arguments in (("copy", ()), ("ravel", ()), ("flatten", ()), ("reshape", (12,)), ("tobytes", ())):
+        with pytest.raises(ValueError, match=f"{name}.*C order"):
+            getattr(x, name)(*arguments, order="F")
+
+
+# ------------------------------------------------------------------------------------------ other dtypes of a memory
+
+
+@pytest.mark.parametrize("source", ["uint8", "int16", "float32", "int64", "complex128"])
+@pytest.mark.parametrize("target", ["int8", "uint16", "int32", "float64", "complex64", "complex128"])
+def test_views_of_bytes(source, target, xp):
+    data = np.arange(-8, 8).astype(source).reshape(2, 8)
+    for key in ((), np.s_[1:,], np.s_[:, 2:6], np.s_[::-1,], np.s_[:, 1:4]):
+        x, a = xp.asarray(data)[key], data[key]
+        try:
+            wanted = a.view(target)
+        except ValueError:
+            with pytest.raises(ValueError, match=r"view: .*divide"):
+                x.view(target)
+            continue
+        if key and a.ctypes.data % np.dtype(target).itemsize:
+            with pytest.raises(ValueError, match=r"view: .*divide"):
+                x.view(target)  # our elements lie at multiples of their size
+            continue
+        assert_same_bits(np.asarray(x.view(target)), wanted)
+
+
+def test_views_that_numpy_refuses(xp):
+    x = xp.asarray(DATA)
+    for y, dtype in ((x.T, np.int32), (x[:, ::2], np.int16), (x[0, 0], np.int32), (x[:, :3], np.complex128)):
+        with pytest.raises(ValueError, match="view: "):
+            y.view(dtype)
+
+
+@pytest.mark.parametrize("n", [6, 5000])
+def test_expressions_over_two_dtypes_of_one_memory(n, xp):
+    """Two operands at one address are one operand only where their dtype is one, and writes see what they overlap."""
+    data = np.linspace(-3, 9, n)
+    x, a = xp.asarray(data), data.copy()
+    assert_same_bits(np.asarray(x.view(np.int64) + xp.astype(x, xp.int64)), a.view(np.int64) + a.astype(np.int64))
+    halves = x.view(np.int32)[:n]
+    assert_same_bits(np.asarray(halves * x), a.view(np.int32)[:n] * a)
+    pending = x + 1
+    x.view(np.int64)[...] = xp.asarray(np.arange(n))
+    assert_same_bits(np.asarray(pending), a + 1)
+    assert_same_bits(np.asarray(x), np.arange(n).view(np.float64))
+    z = xp.asarray(data + 1j)
+    w = data + 1j
+    z[::2] = z.real[: (n + 1) // 2] + 1.0
+    w[::2] = w.real[: (n + 1) // 2].copy() + 1.0
+    assert_same_bits(np.asarray(z), w)
+    y, b = xp.asarray(data), data.copy()
+    y[...] = y.view(np.int32)[:n]
+    b[...] = b.view(np.int32)[:n].copy()
+    assert_same_bits(np.asarray(y), b)
+
+
+# ------------------------------------------------------------------------------------------------------ beside methods
+
+
+@pytest.mark.parametrize("arguments", [(0, 3, 4), (1, -2, 7), (0, 1), (-3, 3, 1), (2, 5, 0)])
+def test_logspace(arguments, xp):
+    np.testing.assert_allclose(np.asarray(xp.logspace(*arguments)), np.logspace(*arguments), rtol=1e-14)
+    got = xp.logspace(*arguments, base=2.0, endpoint=False, dtype=xp.float32)
+    assert got.dtype == np.float32
+    start, stop, num = (*arguments, 50)[:3]
+    np.testing.assert_allclose(np.asarray(got), np.logspace(start, stop, num, False, 2.0), rtol=1e-6)
+
+
+def test_devices_add_up_with_lists(xp):
+    devices = xp.__array_namespace_info__().devices()
+    assert isinstance(devices, tuple)
+    assert devices.__add__([None]) == [*devices, None]
+    assert devices.__add__((None,)) == (*devices, None)
