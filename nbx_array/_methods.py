@@ -33,9 +33,12 @@ class Methods:
     __slots__ = ()
 
     if TYPE_CHECKING:
-        shape: tuple[int, ...]
-        ndim: int
-        itemsize: int
+
+        @property
+        def ndim(self) -> int: ...
+
+        @property
+        def itemsize(self) -> int: ...
 
         def memory(self) -> Any: ...
 
