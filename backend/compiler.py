@@ -38,7 +38,8 @@ class CompilationError(RuntimeError):
 
 
 class KernelMissing(CompilationError):
-    """A kernel that is not at hand, on a machine without triton; a more general one may be."""
+    """A kernel that is not at hand, on a machine without triton, or that a target has no room for; a more general one
+    may be."""
 
 
 class Source(NamedTuple):
@@ -316,6 +317,8 @@ def _translate(
         if target.backend == "metal":
             from .metal import emit
 
+            if len(names) > emit.MOST_ARGUMENTS:
+                raise KernelMissing(f"{name}: {len(names)} arguments are more than the {emit.MOST_ARGUMENTS} of Metal")
             made = emit.emit(text, dict(options).get("num_warps", 4))
             return CompiledKernel(
                 name, made.entry, "msl", made.text.encode(), target, parameters, names,

@@ -13,8 +13,6 @@ from .contract import Device, DriverUnavailable, get_device, get_driver
 
 #: In order of preference for the default device.
 ORDER = ("cuda", "hip", "metal", "cpu")
-#: Backends that this version has no driver for.
-NOT_BUILT = {"metal": "this version has no driver for Metal yet"}
 
 _thread = threading.local()
 _default: Device | None = None
@@ -22,8 +20,6 @@ _default: Device | None = None
 
 def reason_absent(backend: str) -> str | None:
     """Why a backend cannot be used here; None where it can."""
-    if backend in NOT_BUILT:
-        return NOT_BUILT[backend]
     try:
         return None if get_driver(backend).count() else "it has no device"
     except DriverUnavailable as error:

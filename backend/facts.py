@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .contract import Device, Target, get_driver
 
 FOLDER = Path(__file__).parent / "devices"
-VENDORS = {"cuda": "nvidia"}
+VENDORS = {"cuda": "nvidia", "metal": "apple"}
 
 
 class Facts(NamedTuple):
@@ -56,7 +56,7 @@ def _facts(target: Target, name: str | None, cores: int | None, driver: dict[str
     return Facts(
         family=architecture.get("family"),
         name=name,
-        multiprocessors=cores,
+        multiprocessors=cores or None,
         threads_per_multiprocessor=known("threads_per_multiprocessor"),
         registers_per_multiprocessor=known("registers_per_multiprocessor"),
         shared_per_multiprocessor=known("shared_per_multiprocessor"),
@@ -75,7 +75,7 @@ def _bandwidth(architecture: dict[str, Any], name: str | None, driver: dict[str,
     parts = architecture.get("bandwidth_gb_per_s") or {}
     for part in sorted(parts, key=len, reverse=True):  # "H100 NVL" before "H100"
         if name and part in name:
-            return parts[part] * 1e9
+            return parts[part] * 1e9 if parts[part] else None
     return None
 
 

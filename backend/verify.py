@@ -16,7 +16,7 @@ import numpy as np
 
 from .checked_launch import launch
 from .compiler import Source
-from .contract import Device, get_driver
+from .contract import WITHOUT_FLOAT64, Device, get_driver
 from .launcher import Launcher, get_launcher, launch_count, stream_cell
 
 _SOURCE = """
@@ -171,12 +171,14 @@ def _grids(bench: _Bench) -> None:
 
 
 def _scalar_arguments(bench: _Bench) -> None:
+    double = "fp32" if bench.device.backend in WITHOUT_FLOAT64 else "fp64"
     names = ("o8", "o16", "o32", "o64", "f32", "f64")
-    types = ("*i8", "*i16", "*i32", "*i64", "*fp32", "*fp64")
-    scalars = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp32", "fp64", "i1")
+    types = ("*i8", "*i16", "*i32", "*i64", "*fp32", f"*{double}")
+    scalars = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp32", double, "i1")
     signature = (*zip(names, types, strict=True), *zip("abcdefghpqr", scalars, strict=True))
     kernel = get_launcher(Source.generated(_SOURCE, "scalars"), signature, (), bench.device)
-    outs = [bench.put(np.zeros(3, t)) for t in (np.int8, np.int16, np.int32, np.int64, np.float32, np.float64)]
+    dtypes = (np.int8, np.int16, np.int32, np.int64, np.float32, np.float32 if double == "fp32" else np.float64)
+    outs = [bench.put(np.zeros(3, t)) for t in dtypes]
     low = [-(2 ** (bits - 1)) for bits in (8, 16, 32, 64)]
     high = [2**bits - 1 for bits in (8, 16, 32, 64)]
     for values in ((*low, *high, 0.1, -1e-310, True), (-1, -1, -1, -1, 1, 2, 3, 2**63, -1.0, float("inf"), False)):

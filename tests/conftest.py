@@ -20,7 +20,8 @@ settings.load_profile("nbx")
 def pytest_addoption(parser):
     parser.addoption(
         "--device",
-        help="where the tests run: cpu, cuda:0, hip:0; fake or fake-hip for a cuda:0 or hip:0 made of host memory",
+        help="where the tests run: cpu, cuda:0, hip:0; fake, fake-hip or metal-shim for a cuda:0, hip:0 or metal:0 "
+        "made of host memory",
     )
 
 
@@ -35,6 +36,10 @@ def pytest_configure(config):
         import fake_hip
 
         fake_hip.install(pytest.MonkeyPatch(), fake_hip.FakeHip(memory=1 << 32))
+    if config.getoption("device") == "metal-shim":
+        import fake_metal
+
+        fake_metal.install(pytest.MonkeyPatch(), fake_metal.FakeMetal(memory=1 << 32))
 
 
 def pytest_report_header(config):
@@ -49,7 +54,7 @@ def xp(request):
 
     chosen = request.config.getoption("device")
     if chosen is not None:
-        nbx_array.set_device({"fake": "cuda:0", "fake-hip": "hip:0"}.get(chosen, chosen))
+        nbx_array.set_device({"fake": "cuda:0", "fake-hip": "hip:0", "metal-shim": "metal:0"}.get(chosen, chosen))
     return nbx_array
 
 

@@ -25,7 +25,10 @@ MAY_IMPORT = {
 }
 
 # Third-party packages that need more than the declared dependencies, and who may import them.
-EXTRAS = {"nbx_array._demo": {"array_api_compat", "rich", "scipy", "sklearn"}}
+EXTRAS = {
+    "nbx_array._demo": {"array_api_compat", "rich", "scipy", "sklearn"},
+    "nbx_array.backend.metal.api": {"Metal", "objc"},
+}
 DISTRIBUTION_TO_MODULE = {"pyyaml": "yaml"}
 
 
