@@ -64,7 +64,7 @@ def test_a_backend_of_another_system_says_so(monkeypatch):
     with pytest.raises(DriverUnavailable, match="there is no device 'metal:0': Metal is a part of macOS"):
         detect.find_device("metal:0")
     monkeypatch.setenv("NBX_BACKEND", "metal")
-    with pytest.raises(DriverUnavailable, match="NBX_BACKEND.*metal: Metal is a part of macOS"):
+    with pytest.raises(DriverUnavailable, match=r"NBX_BACKEND.*metal: Metal is a part of macOS"):
         detect.default_device()
 
 
