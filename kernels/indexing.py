@@ -13,7 +13,7 @@ from nbx_array.backend.contract import Device, get_driver
 from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
 from nbx_array.kernels.rules import rule
 from nbx_array.kernels.types import type_row
-from nbx_array.memory import View, allocate
+from nbx_array.memory import Storage, View, allocate
 from nbx_array.memory.statistics import traffic
 from nbx_array.memory.streams import current_stream, register_check
 from nbx_array.memory.view import contiguous_strides
@@ -201,14 +201,21 @@ def positions(mask: View) -> View:
     n = math.prod(mask.shape)
     blocks = -(-n // COMPACTION)
     counts = allocate(8 * (blocks + 1), device)
-    total = counts.ptr + 8 * blocks
     aligned = mask.address % 16 == 0
     count_launcher(device, aligned).spread((mask.address, counts.ptr, n), blocks, 1, 1)
-    totals_launcher(device).run(counts.ptr, total, blocks, 1, 1, 1)
-    found = ctypes.c_int64()
+    found = running_total(counts, blocks)
+    storage = allocate(8 * found, device)
+    positions_launcher(device, aligned).spread((mask.address, counts.ptr, storage.ptr, n), blocks, 1, 1)
+    return View(storage, INT64, (found,), contiguous_strides((found,)), 0)
+
+
+def running_total(counts: Storage, blocks: int) -> int:
+    """Replace the int64 counts of blocks by the sum of those before; the sum of all goes behind them and is returned,
+    for which the host waits."""
+    device, total = counts.device, ctypes.c_int64()
+    end = counts.ptr + 8 * blocks
+    totals_launcher(device).run(counts.ptr, end, blocks, 1, 1, 1)
     traffic.synchronisations += 1
     traffic.bytes_to_host += 8
-    get_driver(device.backend).copy_to_host(ctypes.addressof(found), total, 8, device.index, current_stream(device))
-    storage = allocate(8 * found.value, device)
-    positions_launcher(device, aligned).spread((mask.address, counts.ptr, storage.ptr, n), blocks, 1, 1)
-    return View(storage, INT64, (found.value,), contiguous_strides((found.value,)), 0)
+    get_driver(device.backend).copy_to_host(ctypes.addressof(total), end, 8, device.index, current_stream(device))
+    return total.value

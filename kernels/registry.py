@@ -15,7 +15,7 @@ import numpy as np
 from nbx_array.backend.ahead import absent_device, kernels_of
 from nbx_array.backend.contract import Device, Target
 from nbx_array.backend.recording import Spec
-from nbx_array.kernels import creation, fft, fused, indexing, matmul, reduction, scan, signature, sort
+from nbx_array.kernels import creation, fft, fused, indexing, matmul, reduction, scan, sets, signature, sort
 from nbx_array.kernels.linalg import jacobi, panels
 from nbx_array.kernels.pointwise import SPECIAL, TABLE, Pointwise, UnsupportedDtype, resolve
 from nbx_array.kernels.types import component, default_float, is_complex, kind
@@ -221,6 +221,14 @@ def sorts(device: Device) -> Launches:
             yield partial(sort.search, vector, vector, vector, right=right)
 
 
+def distinct(device: Device) -> Launches:
+    """Counting and placing the distinct elements of sorted vectors, for every dtype, with all that is asked for."""
+    for dtype in DTYPES:
+        yield partial(sets.count_launcher, dtype, device)
+        for wanted in ((False, False, False), (False, False, True), (False, True, False), (True, True, True)):
+            yield partial(sets.place_launcher, dtype, device, *wanted)
+
+
 def factorisations(device: Device) -> Launches:
     """Blocks and panels of factorisations, of few rows and of many; rotations of small and of large matrices."""
     nowhere = wrap(0, 0, device, None)
@@ -263,6 +271,7 @@ FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "fft": transforms,
     "scan": scans,
     "sort": sorts,
+    "sets": distinct,
 }
 
 

@@ -8,12 +8,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from nbx_array.backend.compiler import Source
-from nbx_array.backend.contract import Device
+from nbx_array.backend.contract import Device, get_driver
 from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
-from nbx_array.kernels import scan, signature
 from nbx_array.kernels.host import on_host
 from nbx_array.kernels.types import type_row
 from nbx_array.memory import View, allocate
+from nbx_array.memory.streams import current_stream
 from nbx_array.memory.transfer import as_numpy
 
 MODULE = "nbx_array.kernels.source.sort"
@@ -36,13 +36,14 @@ class Rule(NamedTuple):
     compared: int  # pairs of elements that a program compares at once
     block: int  # elements of a block of a radix sort; a count of them fits 16 bits
     num_warps: int  # eight elements of such a block a thread: each takes four counters of 64 bits
+    look: int  # blocks that a block looks back at together; on the CPU those before it have mostly ended
 
 
-_GPU = Rule(1024, 4096, 2048, 8)
+_GPU = Rule(1024, 4096, 2048, 8, 16)
 # AMD's compiler loads the totals of all warps before it adds any: of 2048 elements in 8 warps they take 256 registers.
 # On Metal the counters and their scan's totals must fit a threadgroup's 32 KiB.
-_FEW = Rule(1024, 4096, 512, 4)
-_RULES = {"cpu": Rule(256, 8192, 4096, 1), "cuda": _GPU, "hip": _FEW, "metal": _FEW}
+_FEW = Rule(1024, 4096, 512, 4, 16)
+_RULES = {"cpu": Rule(256, 8192, 4096, 1, 1), "cuda": _GPU, "hip": _FEW, "metal": _FEW}
 
 
 def _launcher(name: str, signature: dict[str, str], constants: dict[str, Any], device: Device) -> Launcher:
@@ -113,21 +114,20 @@ def _sort_long(x: View, values: View | None, indices: View | None, descending: b
     block = _RULES[device.backend].block
     blocks = -(-n // block)
     grid = rows * blocks
-    width = 1 if x.dtype.kind == "b" else 8 * x.dtype.itemsize
-    small = INT32 if n < 2**31 else INT64
-    counts = allocate(16 * grid * small.itemsize, device)
-    leaf = signature.leaf(small, device)
-    shape, strides = (rows, 16 * blocks), (16 * blocks, 1)
-    count = count_launcher(x.dtype, small, device)
-    passes = -(-width // 4)
+    small = INT32 if n < 2**29 else INT64  # four times a count must fit
+    passes = 1 if x.dtype.kind == "b" else 2 * x.dtype.itemsize  # of four bits
+    counted = rows * passes * 16
+    words = allocate((counted + passes + passes * grid * 16) * small.itemsize, device)
+    get_driver(device.backend).fill(words.ptr, 0, words.nbytes, device.index, current_stream(device))
+    tickets = words.ptr + counted * small.itemsize
+    status = tickets + passes * small.itemsize
+    starts = allocate(grid * 16 * small.itemsize, device)
+    count_launcher(x.dtype, small, device).spread((x.address, words.ptr, n, blocks, passes, -descending), grid, 1, 1)
     # Passes write to two buffers in turn, the last one to the result.
     value_buffers = [allocate(x.nbytes, device) for _ in range(min(passes - 1, 2))]
     index_buffers = [allocate(x.size * small.itemsize, device) for _ in value_buffers] if indices is not None else []
     source, origin = x.address, x.address
     for k in range(passes):
-        numbers = (n, blocks, 4 * k, -descending)
-        count.spread((source, counts.ptr, *numbers), grid, 1, 1)
-        scan.scan("cumulative_sum", leaf, (counts.ptr,), shape, None, 1, counts.ptr, small, strides)
         last = k == passes - 1
         if last:
             value_goal, index_goal = _address(values, x), _address(indices, x)
@@ -136,24 +136,27 @@ def _sort_long(x: View, values: View | None, indices: View | None, descending: b
             index_goal = index_buffers[k % 2].ptr if indices is not None else value_goal
         keeps_values = values is not None or not last
         move = move_launcher(x.dtype, small, device, keeps_values, indices is not None, k == 0, last)
-        move.spread((source, origin, counts.ptr, value_goal, index_goal, *numbers), grid, 1, 1)
+        addresses = (source, origin, tickets, status, words.ptr, starts.ptr, value_goal, index_goal)
+        move.spread((*addresses, n, blocks, passes, k, -descending), grid, 1, 1)
         source, origin = value_goal, index_goal
 
 
 def count_launcher(dtype: np.dtype, small: np.dtype, device: Device) -> Launcher:
-    signature = {"x": _pointer(dtype), "counts": _pointer(small)}
-    signature |= dict.fromkeys(("n", "blocks", "shift", "flip"), "i64")
+    signature = {"x": _pointer(dtype), "totals": _pointer(small)}
+    signature |= dict.fromkeys(("n", "blocks", "passes", "flip"), "i64")
     return _launcher("count_digits", signature, {**_order(dtype), "BLOCK": _RULES[device.backend].block}, device)
 
 
 def move_launcher(
     dtype: np.dtype, small: np.dtype, device: Device, values: bool, indices: bool, first: bool, last: bool
 ) -> Launcher:
+    rule = _RULES[device.backend]
     pointer, index = _pointer(dtype), _pointer(small)
-    signature = {"x": pointer, "index": index, "ends": index, "values": pointer, "indices": "*i64" if last else index}
-    signature |= dict.fromkeys(("n", "blocks", "shift", "flip"), "i64")
+    signature = {"x": pointer, **dict.fromkeys(("index", "tickets", "status", "totals", "starts"), index)}
+    signature |= {"values": pointer, "indices": "*i64" if last else index}
+    signature |= dict.fromkeys(("n", "blocks", "passes", "number", "flip"), "i64")
     constants = {"VALUES": values, "INDICES": indices, "FIRST": first and indices}
-    return _launcher("move", signature, {**_order(dtype), **constants, "BLOCK": _RULES[device.backend].block}, device)
+    return _launcher("move", signature, {**_order(dtype), **constants, "LOOK": rule.look, "BLOCK": rule.block}, device)
 
 
 def search(x: View, needles: View, out: View, *, right: bool) -> None:

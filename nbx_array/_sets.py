@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from nbx_array import _indexing
-from nbx_array._array import Array, cast
-from nbx_array._creation import _array, asarray, empty, ones, zeros
+from nbx_array._array import Array, cast, packed
+from nbx_array._creation import _array, empty, ones, zeros
 from nbx_array._elementwise import equal, logical_not, minimum, not_equal
+from nbx_array._expression import from_view
 from nbx_array._manipulation import concat, reshape
 from nbx_array._operations import operands_of, promote
-from nbx_array._searching import nonzero, searchsorted
+from nbx_array._searching import searchsorted
 from nbx_array._sorting import sort, sorted_and_order
 from nbx_array._statistical import cumulative_sum
-from nbx_array._utility import any, diff
+from nbx_array._utility import any
+from nbx_array.kernels import sets as kernels
 from nbx_array.kernels.pointwise import BOOL
 from nbx_array.kernels.types import kind
+
+INT64 = np.dtype(np.int64)
 
 
 class UniqueAll(NamedTuple):
@@ -51,10 +57,8 @@ def unique_all(x: Array, /) -> UniqueAll:
     >>> [y.tolist() for y in xp.unique_all(xp.asarray([5, 3, 5]))]
     [[3, 5], [1, 0], [1, 0, 1], [1, 2]]
     """
-    values, order = sorted_and_order(reshape(_array(x, "unique_all"), (-1,)))
-    new = _starts(values)
-    (starts,) = nonzero(new)
-    return UniqueAll(_at(values, starts), _at(order, starts), _inverse(new, order, x.shape), _counts(starts, x.size))
+    found = _distinct(_array(x, "unique_all"), indices=True, inverse=True, ends=True)
+    return UniqueAll(found.values, found.indices, found.inverse, _counts(found))
 
 
 def unique_counts(x: Array, /) -> UniqueCounts:
@@ -65,9 +69,8 @@ def unique_counts(x: Array, /) -> UniqueCounts:
     >>> [y.tolist() for y in xp.unique_counts(xp.asarray([5, 3, 5]))]
     [[3, 5], [1, 2]]
     """
-    values = sort(reshape(_array(x, "unique_counts"), (-1,)))
-    (starts,) = nonzero(_starts(values))
-    return UniqueCounts(_at(values, starts), _counts(starts, x.size))
+    found = _distinct(_array(x, "unique_counts"), ends=True)
+    return UniqueCounts(found.values, _counts(found))
 
 
 def unique_inverse(x: Array, /) -> UniqueInverse:
@@ -78,10 +81,8 @@ def unique_inverse(x: Array, /) -> UniqueInverse:
     >>> [y.tolist() for y in xp.unique_inverse(xp.asarray([5, 3, 5]))]
     [[3, 5], [1, 0, 1]]
     """
-    values, order = sorted_and_order(reshape(_array(x, "unique_inverse"), (-1,)))
-    new = _starts(values)
-    (starts,) = nonzero(new)
-    return UniqueInverse(_at(values, starts), _inverse(new, order, x.shape))
+    found = _distinct(_array(x, "unique_inverse"), inverse=True)
+    return UniqueInverse(found.values, found.inverse)
 
 
 def unique_values(x: Array, /) -> Array:
@@ -92,30 +93,45 @@ def unique_values(x: Array, /) -> Array:
     >>> xp.unique_values(xp.asarray([5, 3, 5]))
     Array([3, 5], device='cpu')
     """
-    values = sort(reshape(_array(x, "unique_values"), (-1,)))
-    (starts,) = nonzero(_starts(values))
-    return _at(values, starts)
+    return _distinct(_array(x, "unique_values")).values
 
 
-def _starts(values: Array) -> Array:
-    """Where in a sorted vector an element differs from the one before it."""
-    first = ones(min(values.size, 1), dtype=BOOL, device=values.device)
-    return concat([first, not_equal(values[1:], values[:-1])])
+class _Found(NamedTuple):
+    """The distinct elements of an array: empty where not asked for."""
+
+    values: Array
+    indices: Array
+    inverse: Array
+    ends: Array
+
+
+def _distinct(x: Array, *, indices: bool = False, inverse: bool = False, ends: bool = False) -> _Found:
+    """The distinct elements of an array in ascending order and what else is asked for (`kernels.sets.Distinct`), the
+    inverse in x's shape."""
+    flat = reshape(x, (-1,))
+    if not x.size:
+        nothing = empty(0, dtype=INT64, device=x.device)
+        return _Found(flat, nothing, reshape(nothing, x.shape), zeros(1, dtype=INT64, device=x.device))
+    if indices or inverse:
+        ordered, order = sorted_and_order(flat)
+        found = kernels.distinct(
+            packed(ordered).memory(), packed(order).memory(), indices=indices, inverse=inverse, ends=ends
+        )
+    else:
+        found = kernels.distinct(packed(sort(flat)).memory(), None, indices=False, inverse=False, ends=ends)
+    nothing = empty(0, dtype=INT64, device=x.device)
+    arrays = [nothing if view is None else from_view(Array, view) for view in found]
+    if inverse:
+        arrays[2] = reshape(arrays[2], x.shape)
+    return _Found(*arrays)
+
+
+def _counts(found: _Found) -> Array:
+    return found.ends[1:] - found.ends[:-1]
 
 
 def _at(x: Array, places: Array) -> Array:
     return _indexing.take(x, places, 0, exact=True)
-
-
-def _counts(starts: Array, size: int) -> Array:
-    return diff(starts, append=asarray([size], device=starts.device))
-
-
-def _inverse(new: Array, order: Array, shape: tuple[int, ...]) -> Array:
-    """For each element of a vector, which of the distinct elements it is, in a shape."""
-    out = empty(order.shape, dtype=order.dtype, device=order.device)
-    out[order] = cumulative_sum(new) - 1
-    return reshape(out, shape)
 
 
 def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
@@ -149,7 +165,7 @@ def _isin(operands: list[Any], device: Any) -> Array:
 def _isin_complex(x1: Array, x2: Array) -> Array:
     """`isin` by sorting both together: the last of equal elements comes from x2 if any of them does."""
     values, order = sorted_and_order(concat([reshape(x1, (-1,)), x2]))
-    group = cumulative_sum(_starts(values))
+    group = cumulative_sum(concat([ones(1, dtype=BOOL, device=values.device), not_equal(values[1:], values[:-1])]))
     last = _at(order, searchsorted(group, group, side="right") - 1)
     found = empty(order.shape, dtype=BOOL, device=order.device)
     found[order] = last >= x1.size

@@ -256,7 +256,7 @@ def test_passes(xp, device, rng, monkeypatch, name, routines):
 
     if host.HOST_ROUTINES:
         pytest.skip("NumPy sorts")
-    monkeypatch.setitem(sort._RULES, device.backend, sort.Rule(16, 64, 64, 1))
+    monkeypatch.setitem(sort._RULES, device.backend, sort.Rule(16, 64, 64, 1, 4))
     for shape in ((16,), (17,), (64,), (65,), (5, 131), (3, 1000)):
         values = make(rng, name, shape)
         check(xp, xp.asarray(values), values, -1)

@@ -1,9 +1,10 @@
 """Sorting rows and searching in sorted ones.
 
 Elements move as integers of their size; `order.key` says how they compare. Short rows: the place of an element is the
-number of those that go before it. Long rows: a radix sort, four bits at a time from the lowest. Each pass counts the
-digits of every block, a scan of the counts tells where each block's elements of each digit begin, and each block then
-moves its elements there in order. Equal elements keep their order.
+number of those that go before it. Long rows: a radix sort, four bits at a time from the lowest. One launch counts the
+digits of all passes; each pass then reads and writes every element once, and a block learns from the blocks before it
+where its elements go by looking back at what they have published (Adinolfi and Merrill: Onesweep, arXiv 2206.01784).
+Equal elements keep their order.
 """
 
 import triton
@@ -80,53 +81,113 @@ def add_four(a0, a1, a2, a3, b0, b1, b2, b3):
 
 @triton.jit
 def count_digits(
-    x, counts, n, blocks, shift, flip, UNSIGNED: tl.constexpr, INFINITY: tl.constexpr, BLOCK: tl.constexpr
+    x,
+    totals,
+    n,
+    blocks,
+    passes,
+    flip,
+    UNSIGNED: tl.constexpr,
+    INFINITY: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):
-    """counts[row, digit, block] = how many elements of a row's block have the digit."""
+    """totals[row, pass, digit] += how many elements of a row's block have the digit in a pass."""
     g = tl.program_id(0).to(tl.int64)
     row = g // blocks
     block = g % blocks
     i = tl.arange(0, BLOCK)
     m = i < tl.minimum(n - block * BLOCK, BLOCK).to(tl.int32)
-    d = digits(tl.load(x + row * n + block * BLOCK + i, mask=m, other=0), flip, shift, UNSIGNED, INFINITY)
-    words = (counters(d, m, 0), counters(d, m, 1), counters(d, m, 2), counters(d, m, 3))
-    c0, c1, c2, c3 = tl.reduce(words, 0, add_four)
+    bits = tl.load(x + row * n + block * BLOCK + i, mask=m, other=0)
     every = tl.arange(0, 16)
-    tl.store(counts + (row * 16 + every) * blocks + block, choose(every, c0, c1, c2, c3).to(counts.dtype.element_ty))
+    for number in range(passes):
+        d = digits(bits, flip, 4 * number, UNSIGNED, INFINITY)
+        words = (counters(d, m, 0), counters(d, m, 1), counters(d, m, 2), counters(d, m, 3))
+        c0, c1, c2, c3 = tl.reduce(words, 0, add_four)
+        count = choose(every, c0, c1, c2, c3).to(totals.dtype.element_ty)
+        tl.atomic_add(totals + (row * passes + number) * 16 + every, count, sem="relaxed")
+
+
+@triton.jit
+def counted_before(status, row, block, blocks, LOOK: tl.constexpr):
+    """How many elements of each digit the blocks before one have, from what they have published.
+
+    A word of `status` is four times a count and 1 if it counts the block's own elements, 2 if also those of all blocks
+    before it, 0 before anything is known. LOOK blocks are looked at at a time, those nearest first.
+    """
+    every = tl.arange(0, 16)
+    back = tl.arange(0, LOOK)[:, None]
+    before = tl.zeros([16], status.dtype.element_ty)
+    open = every >= 0
+    last = block - 1
+    waiting = block > 0
+    while waiting:
+        at = last - back
+        place = status + (row * blocks + at) * 16 + every[None, :]
+        word = tl.atomic_add(place, 0, mask=(at >= 0) & (every >= 0)[None, :], sem="relaxed")
+        word = tl.where(at >= 0, word, 2)
+        found = tl.min(tl.where((word & 3) == 2, back, LOOK), 0)
+        missing = tl.min(tl.where((word & 3) == 0, back, LOOK), 0)
+        ready = tl.min(((missing > found) | (missing == LOOK)).to(tl.int32), 0) == 1
+        seen = tl.sum(tl.where(back <= found, word >> 2, 0), 0)
+        before = tl.where(ready & open, before + seen, before)
+        open = open & ((found == LOOK) | (ready == 0))
+        last = tl.where(ready, last - LOOK, last)
+        waiting = tl.max(open.to(tl.int32), 0) == 1
+    return before
 
 
 @triton.jit
 def move(
     x,
     index,
-    ends,
+    tickets,
+    status,
+    totals,
+    starts,
     values,
     indices,
     n,
     blocks,
-    shift,
+    passes,
+    number,
     flip,
     UNSIGNED: tl.constexpr,
     INFINITY: tl.constexpr,
     VALUES: tl.constexpr,
     INDICES: tl.constexpr,
     FIRST: tl.constexpr,
+    LOOK: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Move a block's elements to where their digit says, and with INDICES the index of each, which is at FIRST its
-    place in the row. `ends` has the running totals of the counts."""
-    g = tl.program_id(0).to(tl.int64)
+    """Pass `number`: move a block's elements to where their digit says, and with INDICES the index of each, which is at
+    FIRST its place in the row.
+
+    `tickets` (passes) and `status` (passes, blocks of all rows, digits) are zero beforehand. Blocks are taken in the
+    order of tickets, so that none waits for one that has not begun. `starts` is where threads find a digit's start.
+    """
+    g = tl.atomic_add(tickets + number, 1, sem="relaxed").to(tl.int64)
     row = g // blocks
     block = g % blocks
+    status += number * (tl.num_programs(0).to(tl.int64) * 16)
     i = tl.arange(0, BLOCK)
     m = i < tl.minimum(n - block * BLOCK, BLOCK).to(tl.int32)
     at = row * n + block * BLOCK + i
     bits = tl.load(x + at, mask=m, other=0)
-    d = digits(bits, flip, shift, UNSIGNED, INFINITY)
+    d = digits(bits, flip, 4 * number, UNSIGNED, INFINITY)
     words = (counters(d, m, 0), counters(d, m, 1), counters(d, m, 2), counters(d, m, 3))
+    every = tl.arange(0, 16)
+    c0, c1, c2, c3 = tl.reduce(words, 0, add_four)
+    count = choose(every, c0, c1, c2, c3).to(status.dtype.element_ty)
+    own = status + g * 16 + every
+    tl.atomic_xchg(own, count * 4 + tl.where(block == 0, 2, 1), sem="relaxed")
     c0, c1, c2, c3 = tl.associative_scan(words, 0, add_four)
-    place = d * blocks + block
-    start = tl.load(ends + row * 16 * blocks + place - 1, mask=m & (place > 0), other=0).to(tl.int64)
+    before = counted_before(status, row, block, blocks, LOOK)
+    if block > 0:
+        tl.atomic_xchg(own, (before + count) * 4 + 2, sem="relaxed")
+    total = tl.load(totals + (row * passes + number) * 16 + every)
+    tl.store(starts + g * 16 + every, tl.cumsum(total, 0) - total + before)
+    tl.debug_barrier()
+    start = tl.load(starts + g * 16 + d, mask=m, other=0).to(tl.int64)
     goal = row * n + start + choose(d, c0, c1, c2, c3) - 1
     if VALUES:
         tl.store(values + goal, bits, mask=m)
