@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .contract import Device, Target, get_driver
 
 FOLDER = Path(__file__).parent / "devices"
-VENDORS = {"cuda": "nvidia", "metal": "apple"}
+VENDORS = {"cuda": "nvidia", "hip": "amd", "metal": "apple"}
 
 
 class Facts(NamedTuple):

@@ -46,7 +46,6 @@ class GpuDriver:
     backend: str
     artifact_kind: str
     vendor: str
-    shared_limit: str  # the property that bounds a block's shared memory
 
     def __init__(self, api: GpuApi):
         self.api: Any = api
@@ -166,7 +165,7 @@ class GpuDriver:
 
     def _require_room(self, kernel: CompiledKernel, index: int) -> None:
         """Refuse a kernel that a block of the device has no room for."""
-        limit = self.attribute(index, self.shared_limit)
+        limit = self.attribute(index, "shared_per_block_optin")
         if kernel.shared > limit:
             self._refuse(kernel, index, f"it needs {kernel.shared} bytes of shared memory, a block has at most {limit}")
         if kernel.num_warps * kernel.target.warp_size > self.attribute(index, "threads_per_block"):

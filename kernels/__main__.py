@@ -158,7 +158,7 @@ def _listed(path: str, targets: list[Target]) -> Iterator[Task]:
             print(f"left out: {name}, whose source a list does not hold")
             continue
         for target in targets:
-            moved = registry.move(spec, recorded.backend, target.backend)
+            moved = registry.move(spec, recorded, target)
             yield Task("recorded", moved, target)
 
 

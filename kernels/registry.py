@@ -15,7 +15,7 @@ import numpy as np
 from nbx_array.backend.ahead import absent_device, kernels_of
 from nbx_array.backend.contract import Device, Target
 from nbx_array.backend.recording import Spec
-from nbx_array.kernels import creation, fft, fused, indexing, matmul, reduction, scan, sets, signature, sort
+from nbx_array.kernels import creation, fft, fused, indexing, matmul, reduction, rules, scan, sets, signature, sort
 from nbx_array.kernels.linalg import jacobi, panels
 from nbx_array.kernels.pointwise import SPECIAL, TABLE, Pointwise, UnsupportedDtype, resolve
 from nbx_array.kernels.types import component, default_float, is_complex, kind
@@ -290,11 +290,11 @@ def describe(spec: Spec) -> str:
     return f"{name} ({', '.join(kind for _, kind in spec.signature)})"
 
 
-def move(spec: Spec, recorded: str, wanted: str) -> Spec:
-    """A kernel recorded on one backend with the block and warps that another one takes."""
-    if recorded == wanted:
+def move(spec: Spec, recorded: Target, wanted: Target) -> Spec:
+    """A kernel recorded for one target with the block and warps that another one takes."""
+    old, new = rules.rule_of(recorded), rules.rule_of(wanted)
+    if old == new:
         return spec
-    old, new = (fused.rule(Device(backend)) for backend in (recorded, wanted))
     block = dict(spec.constants).get("BLOCK", 0)
     times = block // old.block if block and block % old.block == 0 else 0  # blocks of the rule's size
     constants = tuple((k, times * new.block if k == "BLOCK" and times else v) for k, v in spec.constants)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nbx_array.backend.contract import Device
+from nbx_array.backend.contract import Device, Target, get_driver
 
 
 class Rule(NamedTuple):
@@ -21,10 +21,20 @@ class Rule(NamedTuple):
 _RULES = {
     "cpu": Rule(16384, 1, 4096, 1, 64),
     "cuda": Rule(512, 2, 1024, 4, 32),
-    "hip": Rule(1024, 4, 1024, 4, 32),
     "metal": Rule(1024, 4, 1024, 4, 32),
 }
+# AMD's warps have 64 threads or 32. With four elements a thread every function keeps within 256 registers, with eight 16
+# of complex128 spill on RDNA.
+_HIP = {64: Rule(1024, 4, 1024, 4, 32), 32: Rule(1024, 8, 1024, 8, 32)}
 
 
 def rule(device: Device) -> Rule:
+    """The rule of a device."""
+    if device.backend == "hip":
+        return rule_of(get_driver("hip").target(device.index))
     return _RULES[device.backend]
+
+
+def rule_of(target: Target) -> Rule:
+    """The rule of a target, whether or not there is such a device."""
+    return _HIP[target.warp_size] if target.backend == "hip" else _RULES[target.backend]

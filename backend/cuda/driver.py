@@ -25,7 +25,6 @@ class CudaDriver(GpuDriver):
     backend = "cuda"
     artifact_kind = "cubin"
     vendor = "NVIDIA"
-    shared_limit = "shared_per_block_optin"
 
     def target(self, index: int) -> Target:
         major, minor = self.attribute(index, "capability_major"), self.attribute(index, "capability_minor")

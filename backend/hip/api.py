@@ -67,7 +67,7 @@ DEVICE_ATTRIBUTES = {
     "threads_per_block": (56, "MaxThreadsPerBlock"),
     "threads_per_multiprocessor": (57, "MaxThreadsPerMultiProcessor"),
     "multiprocessors": (63, "MultiprocessorCount"),
-    "shared_per_block": (74, "MaxSharedMemoryPerBlock"),
+    "shared_per_block_optin": (74, "MaxSharedMemoryPerBlock"),  # all of it, without asking as CUDA wants
     "warp_size": (87, "WarpSize"),
     "memory_pools": (88, "MemoryPoolsSupported"),
 }

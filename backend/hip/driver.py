@@ -24,9 +24,18 @@ class HipDriver(GpuDriver):
     backend = "hip"
     artifact_kind = "hsaco"
     vendor = "AMD"
-    shared_limit = "shared_per_block"
+
+    def __init__(self, api: HipApi):
+        super().__init__(api)
+        self._targets: dict[int, Target] = {}  # launch rules ask for it
 
     def target(self, index: int) -> Target:
+        target = self._targets.get(index)
+        if target is None:
+            target = self._targets[index] = self._read_target(index)
+        return target
+
+    def _read_target(self, index: int) -> Target:
         code, name = self.api.architecture(self._ordinal(index))
         self._check(code, f"hip:{index}: reading its architecture")
         return Target("hip", name.partition(":")[0], self.attribute(index, "warp_size"))

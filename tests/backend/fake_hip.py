@@ -27,7 +27,7 @@ ATTRIBUTES = {
     "threads_per_block": 1024,
     "threads_per_multiprocessor": 2048,
     "multiprocessors": 304,
-    "shared_per_block": 65536,
+    "shared_per_block_optin": 65536,
     "warp_size": 64,
     "memory_pools": 1,
 }

@@ -7,6 +7,8 @@ import re
 import pytest
 import yaml
 from fake_cuda import FakeCuda, install
+from fake_hip import FakeHip, needs_gcc
+from fake_hip import install as install_hip
 from nbx_array.backend import facts
 from nbx_array.backend.contract import Target, get_device
 
@@ -27,13 +29,16 @@ def test_the_files_say_what_is_read_and_where_it_is_from(path):
     content = yaml.safe_load(text)
     assert set(content) <= {"family", "capabilities", "bandwidth_gb_per_s"}
     for capability, row in content["capabilities"].items():
-        assert isinstance(capability, int if path.parent.name == "nvidia" else str)
+        vendor = path.parent.name
+        assert isinstance(capability, int if vendor == "nvidia" else str)
         assert set(row) == CAPABILITY_KEYS
         assert all(value is None or (isinstance(value, int) and value > 0) for value in row.values())
-        if path.parent.name == "nvidia":
+        if vendor == "nvidia":
             assert row["shared_per_block"] == row["shared_per_multiprocessor"] - 1024  # CUDA keeps 1 KB a block
+        elif vendor == "amd":
+            assert row["shared_per_block"] == 65536
     assert all(value is None or value > 0 for value in content["bandwidth_gb_per_s"].values())
-    assert text.startswith("# Sources:")
+    assert "# Sources" in text
     assert re.search(r"https://\S+", text)
 
 
@@ -54,7 +59,27 @@ def test_targets_have_a_family(arch, family):
     assert known.name is None and known.bandwidth is None
 
 
-@pytest.mark.parametrize("target", [Target("cuda", 75, 32), Target("hip", "gfx942", 64), Target("cpu", "host", 1)])
+@pytest.mark.parametrize(
+    ("part", "arch", "units", "ghz", "single", "double", "bandwidth"),
+    [  # as the data sheets have them, in TFLOPS and TB/s; an RDNA part's units are counted in pairs
+        ("AMD Instinct MI210", "gfx90a", 104, 1.7, 22.6, 22.6, 1.6),
+        ("AMD Instinct MI250X/MI250", "gfx90a", 110, 1.7, 47.9 / 2, 47.9 / 2, 3.2 / 2),
+        ("AMD Instinct MI300X", "gfx942", 304, 2.1, 163.4, 81.7, 5.3),
+        ("AMD Instinct MI300A", "gfx942", 228, 2.1, 122.6, 61.3, 5.3),
+        ("AMD Radeon RX 7900 XTX", "gfx1100", 48, 2.5, 61.4, 1.92, 0.96),
+        ("AMD Radeon RX 9070 XT", "gfx1201", 32, 2.97, 48.7, None, 0.64),
+    ],
+)
+def test_amd_s_data_sheets(part, arch, units, ghz, single, double, bandwidth):
+    known = facts._facts(Target("hip", arch, 64), part, units, {"clock_khz": int(ghz * 1e6)})
+    assert known.fp32_rate == pytest.approx(single * 1e12, rel=3e-3)
+    if double is not None:
+        assert known.fp32_rate / known.fp32_to_fp64_ratio == pytest.approx(double * 1e12, rel=3e-3)
+    assert known.bandwidth == pytest.approx(bandwidth * 1e12, rel=0.03)
+    assert known.shared_per_block == 65536
+
+
+@pytest.mark.parametrize("target", [Target("cuda", 75, 32), Target("hip", "gfx900", 64), Target("cpu", "host", 1)])
 def test_what_is_not_known_is_none(target):
     known = facts.of_target(target)
     assert known.family is None and known.shared_per_block is None
@@ -82,6 +107,17 @@ def test_the_driver_s_word_wins(monkeypatch):
 def test_bandwidth_by_name_where_the_driver_is_silent(monkeypatch, name, expected):
     architecture, _ = facts._row(Target("cuda", 90, 32))
     assert facts._bandwidth(architecture, name, {}) == expected
+
+
+@needs_gcc
+def test_amd_s_driver_s_word_wins(monkeypatch):
+    facts.of_device.cache_clear()
+    install_hip(monkeypatch, FakeHip(threads_per_multiprocessor=1000, shared_per_block_optin=32768))
+    known = facts.of_device(get_device("hip:0"))
+    assert (known.family, known.name, known.multiprocessors) == ("CDNA 3", "Imaginary Instinct", 304)
+    assert (known.threads_per_multiprocessor, known.shared_per_block, known.l2_bytes) == (1000, 32768, 4 << 20)
+    assert (known.registers_per_multiprocessor, known.fp32_to_fp64_ratio, known.bandwidth) == (131072, 2, None)
+    facts.of_device.cache_clear()
 
 
 def test_the_cpu_has_facts_too():

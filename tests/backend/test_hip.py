@@ -227,7 +227,7 @@ def test_properties_and_memory_types_of_each_version(rocm, version):
     properties = driver.properties(1)
     assert (properties.name, properties.total_memory, properties.cores) == ("Imaginary Instinct", 1 << 25, 304)
     assert properties.extra["hip_version"] == version
-    assert properties.extra["shared_per_block"] == 65536
+    assert properties.extra["shared_per_block_optin"] == 65536
     a, b, pinned = driver.allocate(16, 0), driver.allocate(16, 1), driver.allocate_pinned(16, 0)
     host = ctypes.create_string_buffer(8)
     assert [driver.device_of(p) for p in (a, a + 15, b, pinned, ctypes.addressof(host))] == [0, 0, 1, None, None]

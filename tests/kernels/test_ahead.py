@@ -185,7 +185,7 @@ def test_a_program_is_recorded_and_its_kernels_compiled_for_another_target(tmp_p
     done = compile_ahead("--target", "sm_90", "--list", listed, "--output", cache)
     assert done.returncode == 0, done.stdout
     # What was recorded for the CPU is compiled with the block and the warps of a GPU.
-    specs = [registry.move(r.spec, "cpu", "cuda") for r in found]
+    specs = [registry.move(r.spec, r.target, Target("cuda", 90, 32)) for r in found]
     limits = rules.rule(Device("cuda"))
     assert any("BLOCK" in dict(spec.constants) for spec in specs)
     for spec in specs:
