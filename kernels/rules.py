@@ -23,8 +23,8 @@ _RULES = {
     "cuda": Rule(512, 2, 1024, 4, 32),
     "metal": Rule(1024, 4, 1024, 4, 32),
 }
-# AMD's warps have 64 threads or 32. With four elements a thread every function keeps within 256 registers, with eight 16
-# of complex128 spill on RDNA.
+# AMD's warps have 64 threads or 32. With four elements a thread every function keeps within RDNA's 256 registers; with
+# eight 16 of complex128 spill.
 _HIP = {64: Rule(1024, 4, 1024, 4, 32), 32: Rule(1024, 8, 1024, 8, 32)}
 
 
