@@ -11,6 +11,7 @@ import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from nbx_array import _factorisations, _lapack
 from nbx_array._array import Array, cast, filled
@@ -98,7 +99,7 @@ class SVDResult(NamedTuple):
 
 def _matrices(name: str, x: Array) -> Array:
     if _array(x, name).ndim < 2:
-        raise ValueError(f"{name}: expected at least 2 dimensions, got shape {x.shape}")
+        raise LinAlgError(f"{name}: expected at least 2 dimensions, got shape {x.shape}")
     return x
 
 
@@ -112,7 +113,7 @@ def _inexact(name: str, x: Array) -> Array:
 
 def _square(name: str, x: Array) -> Array:
     if _matrices(name, x).shape[-1] != x.shape[-2]:
-        raise ValueError(f"{name}: expected square matrices, got shape {x.shape}")
+        raise LinAlgError(f"{name}: expected square matrices, got shape {x.shape}")
     return _inexact(name, x)
 
 
@@ -127,7 +128,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     """The lower triangular L with x = L Lᴴ, of Hermitian positive definite matrices; with `upper` U = Lᴴ.
 
     x: shape (..., N, N), floating point; only its lower triangle is read. Raises LinAlgError for a matrix that is not
-    positive definite, ValueError for matrices that are not square.
+    positive definite or not square.
     Standard: linear algebra functions, `cholesky`.
 
     >>> xp.linalg.cholesky(xp.asarray([[4.0, 2.0], [2.0, 10.0]]))
@@ -141,7 +142,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 def det(x: Array, /) -> Array:
     """The determinant of each matrix; 1 of an empty one.
 
-    x: shape (..., N, N), floating point. Raises ValueError for matrices that are not square.
+    x: shape (..., N, N), floating point. Raises LinAlgError for matrices that are not square.
     Standard: linear algebra functions, `det`.
 
     >>> xp.linalg.det(xp.asarray([[2.0, 1.0], [1.0, 4.0]]))
@@ -166,7 +167,7 @@ def eig(x: Array, /) -> EigResult:
     """Eigenvalues and eigenvectors, in columns of length 1, of square matrices; always complex.
 
     LAPACK computes them on the host: arrays of a GPU are copied there and the result back.
-    x: shape (..., N, N), floating point. Raises ValueError for matrices that are not square, LinAlgError where the
+    x: shape (..., N, N), floating point. Raises LinAlgError for matrices that are not square and where the
     iteration does not converge or elements are not finite. Standard: linear algebra functions, `eig`.
 
     >>> xp.linalg.eig(xp.asarray([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
@@ -197,8 +198,8 @@ def _complex(x: Array) -> np.dtype:
 def eigh(x: Array, /) -> EighResult:
     """Eigenvalues, ascending, and orthonormal eigenvectors, in columns, of Hermitian matrices.
 
-    x: shape (..., N, N), floating point; only its lower triangle is read. Raises ValueError for matrices that are not
-    square, LinAlgError where the iteration does not converge. Standard: linear algebra functions, `eigh`.
+    x: shape (..., N, N), floating point; only its lower triangle is read. Raises LinAlgError for matrices that are not
+    square and where the iteration does not converge. Standard: linear algebra functions, `eigh`.
 
     >>> xp.linalg.eigh(xp.asarray([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
     Array([1., 3.], device='cpu')
@@ -221,8 +222,8 @@ def eigvalsh(x: Array, /) -> Array:
 def inv(x: Array, /) -> Array:
     """The inverse of each matrix.
 
-    x: shape (..., N, N), floating point. Raises LinAlgError for a singular matrix, ValueError for matrices that are not
-    square. Standard: linear algebra functions, `inv`.
+    x: shape (..., N, N), floating point. Raises LinAlgError for a singular matrix and one that is not square.
+    Standard: linear algebra functions, `inv`.
 
     >>> xp.linalg.inv(xp.asarray([[2.0, 0.0], [0.0, 4.0]]))
     Array([[0.5 , 0.  ],
@@ -235,8 +236,8 @@ def solve(x1: Array, x2: Array, /) -> Array:
     """The x with x1 x = x2, for square matrices x1.
 
     x1: shape (..., N, N), floating point. x2: one vector, shape (N,), for all matrices, or matrices of shape
-    (..., N, K); the leading dimensions broadcast. Raises LinAlgError for a singular matrix, ValueError for matrices
-    that are not square and shapes that do not fit. Standard: linear algebra functions, `solve`.
+    (..., N, K); the leading dimensions broadcast. Raises LinAlgError for a matrix that is singular
+    or not square, ValueError for shapes that do not fit. Standard: linear algebra functions, `solve`.
 
     >>> xp.linalg.solve(xp.asarray([[2.0, 0.0], [0.0, 4.0]]), xp.asarray([2.0, 2.0]))
     Array([1. , 0.5], device='cpu')
@@ -384,14 +385,14 @@ def matrix_power(x: Array, n: int, /) -> Array:
     """The n-th power of each matrix; of the inverse if n is negative.
 
     x: shape (..., N, N). Raises TypeError for an n that is no integer, LinAlgError for a negative power of a singular
-    matrix, ValueError for matrices that are not square. Standard: linear algebra functions, `matrix_power`.
+    matrix and for matrices that are not square. Standard: linear algebra functions, `matrix_power`.
 
     >>> xp.linalg.matrix_power(xp.asarray([[1.0, 1.0], [0.0, 1.0]]), 5)
     Array([[1., 5.],
            [0., 1.]], device='cpu')
     """
     if _matrices("matrix_power", x).shape[-1] != x.shape[-2]:
-        raise ValueError(f"matrix_power: expected square matrices, got shape {x.shape}")
+        raise LinAlgError(f"matrix_power: expected square matrices, got shape {x.shape}")
     n = check_integer("matrix_power", "n", n)
     if n < 0:
         x, n = inv(x), -n
