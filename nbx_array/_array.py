@@ -570,16 +570,20 @@ class Array(Methods, Expression):
     def _scalar(self, to: str) -> Any:
         if self.shape:
             raise TypeError(f"only 0-dimensional arrays can be converted to {to}, got shape {self.shape}")
+        return self._first()
+
+    def _first(self) -> Any:
         if self.sig.op != "leaf":
             realize(self)
         return transfer.read_element(self.keep[0], self.args[0], self.sig.dtype)
 
     def __bool__(self) -> bool:
-        if self.shape:
+        """Whether the only element is not zero, whatever the number of dimensions: NumPy's answer, too."""
+        if self.shape and self.size != 1:
             raise ValueError(
                 f"the truth value of an array of shape {self.shape} is ambiguous; use nbx_array.any() or all()"
             )
-        return bool(self._scalar("bool"))
+        return bool(self._first())
 
     def __int__(self) -> int:
         if self.dtype.kind == "c":

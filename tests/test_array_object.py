@@ -82,6 +82,17 @@ def test_scalars_of_views_and_pending_arrays(xp):
     assert xp.asarray([[7]]).item() == 7
 
 
+def test_truth_of_one_element(xp):
+    """As NumPy has it, whatever the number of dimensions; the other conversions take 0-d arrays alone."""
+    x = xp.asarray([[0.0, 2.0], [3.0, 0.0]])
+    assert [bool(y) for y in (x[:1, :1], x[1:, :1], x[::-1, 1:][:1], x.T[1:, :1], x[0, 1:] > 5)] == [
+        *(False, True, False, True, False)
+    ]
+    for convert in (int, float, complex):
+        with pytest.raises(TypeError, match="0-dim"):
+            convert(x[:1, 1])
+
+
 @pytest.mark.parametrize(
     ("error", "convert"),
     [
