@@ -121,7 +121,7 @@ def _of_host(obj: Any, dtype: np.dtype | None, device: Device, copy: bool | None
     try:
         return from_numpy(host, device)
     except TypeError as error:
-        raise TypeError(f"asarray: {error}") from None
+        raise type(error)(f"asarray: {error}") from None
 
 
 def _converted(obj: Any, host: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -235,10 +235,12 @@ def run_into(e: Expression, address: int, strides: Strides) -> None:
     except KernelMissing:
         if sig.nodes > 1:
             simpler = _copy(_Operands(e).take(sig))
+        elif sig.kids and sig is copy_of(sig.kids[0]):  # nothing is simpler
+            raise
         else:
             simpler = _uniform(e) if sig.kids else e
         if simpler.sig is sig:
-            if packed or (sig.kids and sig is copy_of(sig.kids[0])):
+            if packed:
                 raise
             simpler = _copy(realize(simpler))
         run_into(simpler, address, strides)

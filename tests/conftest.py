@@ -42,6 +42,17 @@ def pytest_configure(config):
         fake_metal.install(pytest.MonkeyPatch(), fake_metal.FakeMetal(memory=1 << 32))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """A test that asks for float64 is none for a device without it."""
+    from nbx_array.kernels.types import DtypeAbsent
+
+    try:
+        return (yield)
+    except DtypeAbsent as error:
+        pytest.skip(str(error))
+
+
 def pytest_report_header(config):
     chosen = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("NBX_"))
     return f"nbx_array: device {config.getoption('device') or 'default'}, {', '.join(chosen)}"
