@@ -109,11 +109,15 @@ def test_without_triton_everything_comes_from_the_archive(small_archive, tmp_pat
     assert int(done.stdout.partition(":")[2]) > 30
 
 
-@pytest.mark.parametrize("program", ["xp.atan2(x, x)", "x[::2] + 1", "xp.sum(x, axis=0)", "xp.cumulative_sum(x, axis=0)"])
+@pytest.mark.parametrize("call", ["x * x", "x[::2] + 1", "xp.sum(x, axis=0)", "xp.cumulative_sum(x, axis=0)"])
 @pytest.mark.parametrize("small_archive", TARGETS[:1], indirect=True)
-def test_what_the_archive_lacks_is_refused_with_a_message(small_archive, tmp_path, program):
+def test_what_the_archive_lacks_is_refused_with_a_message(small_archive, tmp_path, call):
     """This one has nothing for int16, not even copies."""
-    program = f"import nbx_array as xp; x = xp.ones((8, 3), dtype=xp.int16, device='cpu')[:, ::2]; xp.realize({program})"
+    program = f"""if True:
+        import numpy as np, nbx_array as xp
+        x = xp.asarray(np.ones((8, 3), np.int16), device='cpu')[:, ::2]
+        xp.realize({call})
+        """
     done = run(small_archive[0], tmp_path, program)
     assert done.returncode == 1
     assert "not in the kernel cache" in done.stderr and "nor in the archive" in done.stderr
