@@ -27,29 +27,26 @@ def parse_target(text: str) -> Target:
         return Target("hip", text, 64 if text.startswith("gfx9") else 32)
     if re.fullmatch(r"apple\d+", text):  # Apple's families of GPUs
         return Target("metal", text, 32)
-    raise ValueError(
-        f"unknown target {text!r}; known are sm_80, sm_90, ..., gfx942, gfx1100, ..., apple7, ... and cpu"
-    )
+    raise ValueError(f"unknown target {text!r}; known are sm_80, sm_90, ..., gfx942, gfx1100, ..., apple7, ... and cpu")
 
 
 class Outcome(NamedTuple):
     """What came of a compilation."""
 
     problem: str | None = None
-    local_memory: int | None = None  # bytes, of kernels for HIP, whose code objects say it
-    spilled_scalars: int | None = None
+    note: notes.Kernel | None = None  # of kernels for HIP
+    shared: int = 0
 
 
-def compile_ahead(spec: Spec, target: Target) -> Outcome:
-    """Compile a kernel into the disk cache; for HIP, compare it with its code object's notes too."""
-    aligned = spec.aligned and target.backend not in compiler.OWN_BACKENDS
+def compile_ahead(spec: Spec, target: Target, may_spill: bool = False) -> Outcome:
+    """Compile a kernel into the disk cache; for HIP, compare it with its code object's note too."""
+    aligned = spec.aligned and target.backend != "cpu"
     try:
         kernel = compiler.compile_kernel(spec.source, spec.signature, spec.constants, target, aligned, spec.options)
         if target.backend != "hip":
             return Outcome()
-        problem = "; ".join(notes.problems(kernel)) or None
-        (note,) = notes.kernels(kernel.artifact)
-        return Outcome(problem, note.local_memory + kernel.shared, note.spilled_scalars)
+        problem = "; ".join(notes.problems(kernel, may_spill)) or None
+        return Outcome(problem, notes.kernels(kernel.artifact)[0], kernel.shared)
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()]  # Triton quotes the source first
         return Outcome(f"{type(error).__name__}: {lines[-1].strip() if lines else 'no reason given'}")

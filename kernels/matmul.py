@@ -10,6 +10,7 @@ from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
 from nbx_array.kernels.host import on_host
+from nbx_array.kernels.rules import has_short_warps
 from nbx_array.kernels.types import component, is_complex, type_row
 from nbx_array.memory import View
 from nbx_array.memory.transfer import as_numpy
@@ -145,4 +146,7 @@ def _tile(m: int, n: int, k: int, dtype: np.dtype, device: Device) -> _Tile:
     }[dtype.char if dtype.itemsize > 2 else "e"]
     if device.backend == "hip":  # 64 KiB of local memory
         stages = 2
+    if has_short_warps(device) and dtype.itemsize > 2:  # products go by multiply-adds, their operands by registers
+        most, inner = {"f": ((64, 64), 32), "d": ((64, 64), 16), "F": ((64, 32), 16), "D": ((32, 16), 16)}[dtype.char]
+        warps = 8
     return _Tile(_side(m, most[0]), _side(n, most[1]), _side(k, inner), warps, stages)

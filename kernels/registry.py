@@ -281,6 +281,12 @@ def specs(family: str, target: Target) -> list[Spec]:
         return list(dict.fromkeys(kernels_of(FAMILIES[family](device), device)))
 
 
+def may_spill(family: str, target: Target) -> bool:
+    """Do kernels of a family need more registers than AMD's targets have? On RDNA, which has 256 a thread and no matrix
+    instructions for it, a product of two blocks of a factorisation does: 32 by 32 numbers, up to 16 bytes each."""
+    return family == "linalg" and target.warp_size == 32
+
+
 def describe(spec: Spec) -> str:
     """A kernel in a line: its name, for generated source the statement that says most, and its argument types."""
     name = spec.source.name

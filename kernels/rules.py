@@ -38,3 +38,16 @@ def rule(device: Device) -> Rule:
 def rule_of(target: Target) -> Rule:
     """The rule of a target, whether or not there is such a device."""
     return _HIP[target.warp_size] if target.backend == "hip" else _RULES[target.backend]
+
+
+def has_short_warps(device: Device) -> bool:
+    """Is it an AMD GPU with warps of 32 threads: RDNA, which has no matrix instructions of float32 or wider either?"""
+    return device.backend == "hip" and get_driver("hip").target(device.index).warp_size == 32
+
+
+def warps(device: Device, number: int) -> int:
+    """The warps of a launch that takes `number` on CUDA: as many of 64 threads on CDNA, twice as many of 32 on RDNA
+    (AMD's compiler keeps more in registers), one on the CPU."""
+    if device.backend == "cpu":
+        return 1
+    return 2 * number if has_short_warps(device) else number

@@ -9,6 +9,7 @@ import numpy as np
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import Launcher, get_launcher
+from nbx_array.kernels.rules import warps
 from nbx_array.kernels.types import type_row
 from nbx_array.memory import View
 
@@ -30,7 +31,7 @@ def kernel_of(
 ) -> Launcher:
     """A kernel for matrices of a dtype. Of an argument's type, "matrix" and "number" stand for the dtype's."""
     source, signature = _signature(module, name, arguments, dtype)
-    options = (("num_warps", num_warps if device.backend != "cpu" else 1),)
+    options = (("num_warps", warps(device, num_warps)),)
     return get_launcher(source, signature, constants, device, aligned=False, options=options)
 
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -489,3 +490,40 @@ def test_where_there_is_a_library_it_has_every_symbol_and_says_why_it_cannot_be_
         monkeypatch.setattr(detect, "_default", None)
         monkeypatch.delenv("NBX_BACKEND", raising=False)
         assert detect.default_device().backend != "hip"  # the next backend that has a device
+
+
+@needs_gcc
+@pytest.mark.slow
+def test_arrays_run_on_the_fake_device():
+    """The public API over the driver, in a process of its own, whose only GPU is the fake."""
+    program = """if True:
+        import numpy as np, pytest, fake_hip
+        fake = fake_hip.FakeHip(devices=2, memory=1 << 26, arch="gfx1100", warp_size=32)
+        fake_hip.install(pytest.MonkeyPatch(), fake)
+        import nbx_array as xp
+        from nbx_array.backend.contract import get_device
+        assert str(xp.empty(0).device) == "hip:0"
+        rng = np.random.default_rng(1)
+        a = rng.standard_normal((33, 65)).astype(np.float32)
+        x = xp.asarray(a)
+        def same(found, expected, rtol=0.0):
+            assert found.device is get_device("hip:0")
+            np.testing.assert_allclose(np.asarray(found), expected, rtol=rtol, atol=10 * rtol)
+        same((x - 1) * x, (a - 1) * a)
+        same(xp.sum(x, axis=0), a.sum(0, dtype=np.float64), 1e-6)
+        same(xp.cumulative_sum(x, axis=1), a.cumsum(1, dtype=np.float64), 1e-5)
+        same(xp.sort(x, axis=1), np.sort(a, axis=1))
+        same(xp.sort(xp.reshape(x, (-1,))), np.sort(a.ravel()))
+        same(x @ x.T, a.astype(np.float64) @ a.T.astype(np.float64), 1e-5)
+        same(x[::-2, 3:], a[::-2, 3:])
+        same(xp.take(x, xp.asarray([5, 0, 64]), axis=1), a[:, [5, 0, 64]])
+        same(x[x > 0], a[a > 0])
+        same(x.to_device("hip:1").to_device("hip:0"), a)
+        assert {launch.block[0] for launch in fake.launches()} <= {32, 64, 128, 256, 512, 1024}
+        print(len(fake.launches()), "launches")
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=os.path.dirname(__file__), text=True, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[0]) >= 10

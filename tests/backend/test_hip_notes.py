@@ -119,6 +119,7 @@ def test_spilled_registers_are_a_problem(compiled, monkeypatch):
     (note,) = notes.kernels(compiled.artifact)
     monkeypatch.setattr(notes, "kernels", lambda artifact: [note._replace(spilled=3, stack=16)])
     assert notes.problems(compiled) == ["it spills 3 registers and has 16 bytes of stack"]
+    assert notes.problems(compiled, may_spill=True) == []
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="gcc, which makes a library with a function missing, is not here")
