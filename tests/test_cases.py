@@ -1,5 +1,13 @@
-"""Cases that other array libraries got wrong. Those about writes, memory and chains are in test_fusion.py, those about
-layouts in test_array_object.py, those about reductions in test_statistical.py."""
+"""Cases that other array libraries got wrong.
+
+The others are where their subject is: writes, memory and chains in test_fusion.py; layouts, NumPy's functions and
+conversions in test_array_object.py; indices, masks and assigned values in test_indexing.py; reductions, NaN and sizes 0
+in test_statistical.py; ties, NaN, sets and needles in test_sorting.py; negative indices in test_rearranging.py; views and
+copies in test_manipulation.py and test_creation.py; limits of dtypes in test_data_types.py; special complex numbers in
+kernels/test_complex.py; singular and empty matrices in test_factorisations.py; long and prime lengths in test_fft.py;
+versions of the standard in test_inspection.py, its signatures in test_standard.py; more than 2^32 elements in
+backend/test_cuda_device.py.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +16,7 @@ import operator
 
 import numpy as np
 import pytest
-from table import DTYPES, assert_near_complex, assert_same_bits, kind
+from table import BFLOAT16, DTYPES, ROWS, assert_near_complex, assert_same_bits, kind
 
 INTEGERS = [name for name, dtype in DTYPES.items() if kind(dtype) in "iu"]
 FLOATS = ["float32", "float64"]
@@ -243,3 +251,180 @@ def test_indices_wrap_nowhere(xp):
     assert x[2**40 - 1].tolist() == [1, 2, 3]
     assert x[:: 2**38, 1].tolist() == [2] * 4
     assert (x[-2:, ::-1] * 2).tolist() == [[6, 4, 2]] * 2
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("row", [row for row in ROWS if row.arity == 1 and "f" in row.kinds], ids=lambda row: row.name)
+def test_negative_zero(row, name, xp):
+    """Through every function of one number, at every place of a vector."""
+    x = np.full(33, -0.0, name)
+    with np.errstate(all="ignore"):
+        wanted = np.asarray(row.reference(x))
+    assert_same_bits(xp.asnumpy(getattr(xp, row.name)(xp.asarray(x))), wanted)
+
+
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+def test_complex_zeros_infinities_and_branch_cuts(name, xp):
+    def f(function, z):
+        return xp.asnumpy(getattr(xp, function)(xp.asarray(np.array(z, name))))[()]
+
+    for z in (complex(0.0, 0.0), complex(-0.0, 0.0)):
+        assert_same_bits(np.array(f("expm1", z)), np.array(0j, name))
+    for z in itertools.starmap(complex, itertools.product((0.0, -0.0), repeat=2)):
+        assert_same_bits(np.array(f("sign", z)), np.array(0j, name))
+    for y in (0.0, 1.0, -2.0, np.inf, np.nan):
+        value = f("tanh", complex(np.inf, y))
+        assert (value.real, abs(value.imag)) == (1, 0)
+    cuts = {
+        "sqrt": [-2.0],
+        "log": [-2.0],
+        "log1p": [-3.0],
+        "log2": [-2.0],
+        "log10": [-2.0],
+        "asin": [2.0, -2.0],
+        "acos": [2.0, -2.0],
+        "acosh": [-3.0, 0.5],
+        "atanh": [2.0, -2.0],
+    }
+    for function, places in cuts.items():
+        for x, zero in itertools.product(places, (0.0, -0.0)):
+            numpy = {"asin": "arcsin", "acos": "arccos", "acosh": "arccosh", "atanh": "arctanh"}.get(function, function)
+            wanted = np.array(getattr(np, numpy)(np.complex128(complex(x, zero))), name)
+            got = np.array(f(function, complex(x, zero)))
+            assert_near_complex(got, wanted, 4)
+            assert np.signbit(got.imag) == np.signbit(wanted.imag), (function, x, zero)
+    for function in ("asinh", "atan"):  # cuts on the imaginary axis
+        for y, zero in itertools.product((2.0, -2.0), (0.0, -0.0)):
+            wanted = np.array(getattr(np, "arc" + function[1:])(np.complex128(complex(zero, y))), name)
+            got = np.array(f(function, complex(zero, y)))
+            assert_near_complex(got, wanted, 4)
+            assert np.signbit(got.real) == np.signbit(wanted.real), (function, y, zero)
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
+def test_clip_with_nan_bounds(name, xp):
+    """NaN wins, as in NumPy, and the dtype is x's."""
+    dtype = DTYPES[name]
+    x = np.array([-2, 0, 3, np.nan, np.inf], dtype)
+    bounds = np.array([np.nan, -1, np.nan, 0, np.nan], dtype)
+    for low, high in ((np.nan, None), (None, np.nan), (np.nan, 1.0), (-1.0, np.nan), (bounds, 1.0), (None, bounds)):
+        ours = [xp.asarray(bound) if isinstance(bound, np.ndarray) else bound for bound in (low, high)]
+        got = xp.clip(xp.asarray(x), *ours)
+        assert_same_bits(xp.asnumpy(got), np.clip(x, low, high), zeros=False)
+
+
+def test_copies_are_seen_through_writing(xp):
+    """asarray, astype and reshape: what shares memory and what does not, either way round."""
+    for act, shares in (
+        (lambda x: xp.asarray(x), True),
+        (lambda x: xp.asarray(x, copy=False), True),
+        (lambda x: xp.asarray(x, copy=True), False),
+        (lambda x: xp.asarray(x, dtype=x.dtype, copy=True), False),
+        (lambda x: xp.astype(x, x.dtype, copy=False), True),
+        (lambda x: xp.astype(x, x.dtype), False),
+        (lambda x: xp.astype(x, x.dtype, copy=True), False),
+        (lambda x: xp.reshape(x, (2, 2)), True),
+        (lambda x: xp.reshape(x, (2, 2), copy=False), True),
+        (lambda x: xp.reshape(x, (2, 2), copy=True), False),
+        (lambda x: xp.reshape(x, (4,), copy=True), False),
+        (lambda x: xp.from_dlpack(x, copy=True), False),
+    ):
+        for written_first in (True, False):
+            x = xp.asarray([1, 2, 3, 4])
+            y = act(x)
+            first, second = (y, x) if written_first else (x, y)
+            first[...] = 9
+            assert int(xp.sum(second)) == (36 if shares else 10)
+
+
+def test_many_dimensions(xp, rng):
+    """As many as NumPy has."""
+    a = rng.integers(0, 99, 8)
+    for ndim in (32, 64):
+        shape = (*(1,) * (ndim - 3), 2, 2, 2)
+        x = xp.reshape(xp.asarray(a), shape)
+        assert (x.ndim, x.shape) == (ndim, shape)
+        assert_same_bits(xp.asnumpy(x * 2 + 1), (a * 2 + 1).reshape(shape))
+        assert_same_bits(xp.asnumpy(xp.sum(x, axis=-2)), a.reshape(shape).sum(axis=-2))
+        assert_same_bits(xp.asnumpy(xp.reshape(x, (8,))), a)
+        assert x[(0,) * (ndim - 1)].shape == (2,)
+
+
+def test_tuples(xp):
+    """Where the standard says tuple it is one."""
+    x = xp.ones((2, 3))
+    info = xp.__array_namespace_info__()
+    for value in (
+        info.devices(),
+        xp.meshgrid(x[0], x[1]),
+        xp.broadcast_arrays(x, x[0]),
+        xp.unstack(x),
+        xp.nonzero(x),
+        x.shape,
+        x.__dlpack_device__(),
+        xp.broadcast_shapes((2, 1), (3,)),
+    ):
+        assert isinstance(value, tuple)
+    for value, fields in (
+        (xp.unique_all(x), ("values", "indices", "inverse_indices", "counts")),
+        (xp.unique_counts(x), ("values", "counts")),
+        (xp.unique_inverse(x), ("values", "inverse_indices")),
+        (xp.linalg.eigh(x @ x.T), ("eigenvalues", "eigenvectors")),
+        (xp.linalg.eig(x @ x.T), ("eigenvalues", "eigenvectors")),
+        (xp.linalg.qr(x), ("Q", "R")),
+        (xp.linalg.slogdet(x @ x.T), ("sign", "logabsdet")),
+        (xp.linalg.svd(x), ("U", "S", "Vh")),
+    ):
+        assert isinstance(value, tuple)
+        assert value._fields == fields
+
+
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+def test_initial_value_of_an_empty_axis(name, xp):
+    function, reference = getattr(xp, name), getattr(np, name)
+    for shape, axis in (((0,), 0), ((3, 0), 1), ((0, 3), 0), ((0, 3), 1), ((2, 0, 4), -2)):
+        for dtype in ("int8", "float32", "complex128"):
+            a = np.zeros(shape, dtype)
+            got = function(xp.asarray(a), axis=axis, include_initial=True)
+            assert_same_bits(xp.asnumpy(got), reference(a, axis=axis, include_initial=True))
+
+
+def test_needles_of_any_layout(xp, rng):
+    """searchsorted's result has the default index dtype and the needles' shape."""
+    index = xp.__array_namespace_info__().default_dtypes()["indexing"]
+    a, needles = np.sort(rng.integers(0, 50, 99)), rng.integers(-5, 55, (7, 5))
+    x, y = xp.asarray(a), xp.asarray(needles)
+    for side in ("left", "right"):
+        for mine, theirs in (
+            (y.T, needles.T),
+            (y[::-2, 1::2], needles[::-2, 1::2]),
+            (y[:0], needles[:0]),
+            (y[0, 0], needles[0, 0]),
+        ):
+            got = xp.searchsorted(x, mine, side=side)
+            assert got.dtype == index
+            np.testing.assert_array_equal(xp.asnumpy(got), np.searchsorted(a, theirs, side=side))
+
+
+def test_unique_keeps_every_nan(xp):
+    a = np.array([[np.nan, 2.0, 1.0], [2.0, np.nan, -0.0]])
+    values, indices, inverse, counts = xp.unique_all(xp.asarray(a))
+    assert (values.tolist()[:3], np.isnan(xp.asnumpy(values)[3:]).tolist()) == ([0, 1, 2], [True, True])
+    assert indices.tolist() == [5, 2, 1, 0, 4]
+    assert (inverse.shape, counts.tolist()) == (a.shape, [1, 1, 2, 1, 1])
+    assert_same_bits(xp.asnumpy(xp.take(values, inverse)), a)
+
+
+def test_promotion_of_assigned_values(xp):
+    """They take the dtype of the array, which does not change; a complex one into real numbers is NumPy's."""
+    for name, dtype in DTYPES.items():
+        if dtype == BFLOAT16:
+            continue
+        for other in ("bool", "int8", "uint8", "float32", "float64"):
+            a, value = np.zeros(4, dtype), np.array([1, 0], other)
+            x = xp.asarray(a)
+            x[1:3] = xp.asarray(value)
+            x[xp.asarray([0])] = xp.asarray(value[:1])
+            a[1:3], a[[0]] = value, value[:1]
+            assert x.dtype == dtype, name
+            assert_same_bits(xp.asnumpy(x), a)

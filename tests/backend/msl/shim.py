@@ -45,7 +45,7 @@ def compiler() -> str | None:
     """clang or g++, whichever can build and link a small library here."""
     for name in ("clang++", "g++"):
         path = shutil.which(name)
-        if path and not _compile_error(path, "extern \"C\" int one() { return 1; }\n", *FLAGS):
+        if path and not _compile_error(path, 'extern "C" int one() { return 1; }\n', *FLAGS):
             return path
     return None
 
