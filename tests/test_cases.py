@@ -2,11 +2,11 @@
 
 The others are where their subject is: writes, memory and chains in test_fusion.py; layouts, NumPy's functions and
 conversions in test_array_object.py; indices, masks and assigned values in test_indexing.py; reductions, NaN and sizes 0
-in test_statistical.py; ties, NaN, sets and needles in test_sorting.py; negative indices in test_rearranging.py; views and
-copies in test_manipulation.py and test_creation.py; limits of dtypes in test_data_types.py; special complex numbers in
-kernels/test_complex.py; singular and empty matrices in test_factorisations.py; long and prime lengths in test_fft.py;
-versions of the standard in test_inspection.py, its signatures in test_standard.py; more than 2^32 elements in
-backend/test_cuda_device.py.
+in test_statistical.py; ties, NaN, sets and needles in test_sorting.py; negative indices in test_rearranging.py; views
+and copies in test_manipulation.py and test_creation.py; limits of dtypes in test_data_types.py; special complex numbers
+in kernels/test_complex.py; singular and empty matrices in test_factorisations.py; long and prime lengths in
+test_fft.py; versions of the standard in test_inspection.py, its signatures in test_standard.py; more than 2^32 elements
+in backend/test_cuda_device.py.
 """
 
 from __future__ import annotations
