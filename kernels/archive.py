@@ -154,6 +154,7 @@ FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "fft": registry.FAMILIES["fft"],
     "scan": scans,
     "sort": sorts,
+    "sets": registry.FAMILIES["sets"],
 }
 
 

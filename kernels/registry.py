@@ -241,13 +241,17 @@ def factorisations(device: Device) -> Launches:
         blocks = View(nowhere, dtype, (1, 4, 32, 32), (4096, 1024, 32, 1))
         yield partial(panels.cholesky_block, small, small, 0)
         yield partial(panels.invert_triangles, small, blocks)
-        for upper, unit, conjugate in ((False, True, False), (True, False, False), (False, False, True)):
+        for upper, unit, conjugate in (
+            (False, True, False),
+            *((upper, False, c) for upper in (True, False) for c in (True, False)),
+        ):
             yield partial(panels.substitute, small, small, small, upper=upper, unit=unit, conjugate=conjugate)
         yield partial(panels.swap_rows, small, pivots, 0, 9)
         for panel in (small, large):
             yield partial(panels.lu_panel, panel, panel, pivots, 0, 0)
             yield partial(panels.qr_panel, panel, panel, panel)
-            yield partial(matmul.multiply, panel, panel, panel, subtract=True, conjugate="b")
+            for side in ("a", "b"):
+                yield partial(matmul.multiply, panel, panel, panel, subtract=True, conjugate=side)
         for size in (2, 3, 5, 9, 17, 33, 99):
             matrix = View(nowhere, dtype, (1, size, size), (size * size, size, 1))
             for vectors in (None, matrix):

@@ -1,8 +1,7 @@
 """Factorisations of stacks of matrices, of shape (..., M, N) and a floating-point dtype that was checked.
 
 By NumPy on the CPU (see `_lapack`), else by kernels: Cholesky's factorisation, LU with partial pivoting and
-Householder's QR in blocks of columns; singular values and Hermitian eigenvalues by one-sided Jacobi, which is as
-accurate as any and as happy with a stack of small matrices.
+Householder's QR in blocks of columns.
 """
 
 from __future__ import annotations
@@ -17,14 +16,12 @@ from nbx_array._array import Array, cast, copy, filled
 from nbx_array._creation import _new, arange, eye, tril, triu
 from nbx_array._elementwise import abs, conj, divide, floor, log, log2, maximum, pow, real, sign
 from nbx_array._expression import realize
-from nbx_array._linear_algebra import matmul
 from nbx_array._manipulation import broadcast_to, reshape
-from nbx_array._reduction import reduce
 from nbx_array._searching import where
 from nbx_array._statistical import max, prod, sum
 from nbx_array.backend.contract import Device
 from nbx_array.kernels import matmul as products
-from nbx_array.kernels.linalg import blocked, jacobi
+from nbx_array.kernels.linalg import blocked
 from nbx_array.memory.transfer import read_element
 
 INT64 = np.dtype(np.int64)
@@ -171,86 +168,3 @@ def _scaled(x: Array) -> tuple[Array, Array]:
     size = max(size, axis=(-2, -1), keepdims=True)
     scale = realize(pow(2.0, floor(log2(where((size > 0) & (size < float("inf")), size, 1.0)))))
     return _packed(divide(x, scale)), reshape(scale, (math.prod(x.shape[:-2]), 1))
-
-
-# ---------------------------------------------------------------------------------------- eigen- and singular values
-
-
-def _lengths(x: Array) -> Array:
-    """The norms of the rows of a packed stack."""
-    return realize(reduce("vector_norm", abs(x) if x.dtype.kind == "c" else x, (2,), False))
-
-
-def _orthogonalise(name: str, x: Array, w: Array, v: Array | None) -> None:
-    flag = _Flag(x.device)
-    if not jacobi.orthogonalise(w.memory(), v.memory() if v is not None else None, flag.view, flag.read, flag.clear):
-        raise LinAlgError(f"{name}: Jacobi's iteration did not converge, given ({', '.join(map(str, x.shape))})")
-
-
-def _sorted(keys: Array, x: Array, *, descending: bool) -> tuple[Array, Array]:
-    """The keys in order, and the rows of x with them."""
-    keys, x = realize(keys), realize(x)
-    ordered, rows = _new(keys.shape, keys.dtype, x.device), _new(x.shape, x.dtype, x.device)
-    jacobi.sort_rows(keys.memory(), ordered.memory(), x.memory(), rows.memory(), descending=descending)
-    return ordered, rows
-
-
-def eigh(name: str, x: Array) -> tuple[Array, Array]:
-    """Ascending eigenvalues and eigenvectors of Hermitian matrices, of which the lower triangle is read.
-
-    With a shift that makes it well-conditioned and positive definite, a matrix's singular vectors are its eigenvectors,
-    on either side; those on the left come out without being accumulated.
-    """
-    if _by_numpy(x):
-        values, vectors = _lapack.run(name, np.linalg.eigh, x)
-        return values, vectors
-    a, scale = _scaled(tril(x))
-    one = eye(x.shape[-1], dtype=x.dtype, device=x.device)
-    a = realize(tril(a, k=-1) + _adjoint(tril(a, k=-1)) + one * (real(a) if a.dtype.kind == "c" else a))
-    shift = 2 * max(sum(abs(a), axis=-1), axis=-1)
-    w = realize((conj(a) if a.dtype.kind == "c" else a) + one * where(shift > 0, shift, 1.0)[:, None, None])
-    _orthogonalise(name, x, w, None)
-    rows = realize(w / _lengths(w)[:, :, None])
-    image = matmul(a, rows.mT)
-    product = (conj(rows) if rows.dtype.kind == "c" else rows) * image.mT
-    values, rows = _sorted(sum(real(product), axis=-1), rows, descending=False)
-    return reshape(values * scale, x.shape[:-1]), reshape(rows, x.shape).mT
-
-
-def _svd(name: str, x: Array, full: bool, vectors: bool) -> tuple[Array, Array, Array]:
-    """U, S, Vᴴ of matrices with no fewer rows than columns: R of QR has the adjoint V S Jᴴ, and U is Q J."""
-    n = x.shape[-1]
-    a, scale = _scaled(x)
-    q, r = _qr(a, complete=full)
-    w = _packed(conj(r[:, :n, :]) if r.dtype.kind == "c" else r[:, :n, :])
-    j = _identities(a, n, n) if vectors else None
-    _orthogonalise(name, x, w, j)
-    lengths = _lengths(w)
-    values, w = _sorted(lengths, w, descending=True)
-    values = reshape(values * scale, (*x.shape[:-2], n))
-    if j is None:
-        return x, values, x
-    _, j = _sorted(lengths, j, descending=True)
-    # W = V S, whose columns may be zero: a QR factorisation fills them up
-    v, r = _qr(_packed(w.mT), complete=False)
-    phase = sign(_diagonal(realize(r)))
-    v = v * where(phase != 0, phase, 1.0)[:, None, :]
-    q[:, :, :n] = matmul(q[:, :, :n], j.mT)
-    u = reshape(q, (*x.shape[:-1], q.shape[-1]))
-    return u, values, reshape(_adjoint(realize(v)), (*x.shape[:-2], n, n))
-
-
-def svd(name: str, x: Array, *, full: bool) -> tuple[Array, Array, Array]:
-    if _by_numpy(x):
-        u, s, vh = _lapack.run(name, np.linalg.svd, x, full_matrices=full)
-        return u, s, vh
-    if x.shape[-2] >= x.shape[-1]:
-        return _svd(name, x, full, True)
-    v, s, uh = _svd(name, _adjoint(x), full, True)
-    return _adjoint(uh), s, _adjoint(v)
-
-
-def svdvals(name: str, x: Array) -> Array:
-    if _by_numpy(x):
-        return _lapack.run(name, np.linalg.svdvals, x)[0]
-    return _svd(name, x if x.shape[-2] >= x.shape[-1] else _adjoint(x), False, False)[1]

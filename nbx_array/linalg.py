@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from nbx_array import _factorisations, _lapack
+from nbx_array import _factorisations, _lapack, _spectra
 from nbx_array._array import Array, cast, filled
 from nbx_array._creation import _array, eye
 from nbx_array._data_types import result_type
@@ -204,7 +204,7 @@ def eigh(x: Array, /) -> EighResult:
     >>> xp.linalg.eigh(xp.asarray([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
     Array([1., 3.], device='cpu')
     """
-    return EighResult(*_factorisations.eigh("eigh", _square("eigh", x)))
+    return EighResult(*_spectra.eigh("eigh", _square("eigh", x)))
 
 
 def eigvalsh(x: Array, /) -> Array:
@@ -216,7 +216,7 @@ def eigvalsh(x: Array, /) -> Array:
     >>> xp.linalg.eigvalsh(xp.asarray([[2.0, 1.0], [1.0, 2.0]]))
     Array([1., 3.], device='cpu')
     """
-    return _factorisations.eigh("eigvalsh", _square("eigvalsh", x))[0]
+    return _spectra.eigh("eigvalsh", _square("eigvalsh", x))[0]
 
 
 def inv(x: Array, /) -> Array:
@@ -285,7 +285,7 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     >>> xp.linalg.svd(xp.asarray([[3.0, 0.0], [0.0, 4.0]])).S
     Array([4., 3.], device='cpu')
     """
-    return SVDResult(*_factorisations.svd("svd", _inexact("svd", x), full=bool(full_matrices)))
+    return SVDResult(*_spectra.svd("svd", _inexact("svd", x), full=bool(full_matrices)))
 
 
 def svdvals(x: Array, /) -> Array:
@@ -301,7 +301,7 @@ def svdvals(x: Array, /) -> Array:
 
 
 def _singular_values(name: str, x: Array) -> Array:
-    return _factorisations.svdvals(name, _inexact(name, x))
+    return _spectra.svdvals(name, _inexact(name, x))
 
 
 # ------------------------------------------------------------------------------------------------ made of the above
@@ -321,7 +321,7 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     x = _inexact("pinv", x)
     if 0 in x.shape:
         return _zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x)
-    u, s, vh = _factorisations.svd("pinv", x, full=False)
+    u, s, vh = _spectra.svd("pinv", x, full=False)
     counts = _above(s, x, rtol)
     inverse = where(counts, divide(1.0, where(counts, s, 1.0)), 0.0)
     return matmul(_adjoint(vh), multiply(inverse[..., :, None], _adjoint(u)))

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from nbx_array.kernels.matmul import on_host
 
+from nbx_array import _spectra
+
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 SIZES = [(n, dtype) for n in (1, 2, 3, 5, 17, 33, 65) for dtype in DTYPES] + [(130, "float64"), (130, "complex64")]
 SHAPES = [(1, 1), (5, 3), (3, 5), (17, 17), (65, 33), (33, 70), (2, 3, 4, 4), (7, 3, 3)]
@@ -175,6 +177,31 @@ def test_large_matrices_in_parts(xp, rng):
         check_qr(xp, xp.linalg, host)
         check_svd(xp, xp.linalg, host)
         check_eigh(xp, xp.linalg, host)
+
+
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("complex64", marks=pytest.mark.slow)])
+def test_large_matrices_are_halved(xp, rng, monkeypatch, dtype):
+    """Spectra by products, made to begin at 25 rows."""
+    by_rotations, leaves = _spectra._eigen_by_rotations, []
+    monkeypatch.setattr(sys.modules[on_host.__module__], "HOST_ROUTINES", False)
+    monkeypatch.setattr(_spectra, "LARGE", 24)
+    monkeypatch.setattr(
+        _spectra, "_eigen_by_rotations", lambda name, a: leaves.append(a.shape[-1]) or by_rotations(name, a)
+    )
+    la, n = xp.linalg, 65
+    check_eigh(xp, la, noise(rng, dtype, (2, n, n)))
+    check_svd(xp, la, noise(rng, dtype, (n + 7, n)))
+    assert len(leaves) > 8 and max(leaves) <= 24
+    for _, spectrum in spectra(n, float(np.finfo(dtype).eps)):
+        check_eigh(xp, la, with_spectrum(rng, dtype, spectrum * rng.choice([-1, 1], size=n), hermitian=True))
+        check_svd(xp, la, with_spectrum(rng, dtype, spectrum))
+    for host in (np.zeros((n, n), dtype), np.eye(n, dtype=dtype)):
+        check_eigh(xp, la, host)
+        check_svd(xp, la, host)
+    host = np.eye(n, dtype=dtype)
+    host[3, 2] = np.nan
+    assert np.isnan(np.asarray(la.eigvalsh(xp.asarray(host)))).any()
+    assert np.isnan(np.asarray(la.svdvals(xp.asarray(host)))).any()
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -34,26 +34,32 @@ def _filled(block: slice) -> bool:
     return block.start < block.stop
 
 
-def cholesky(a: View, status: int) -> None:
-    """The lower triangle of a becomes L with a = L Lᴴ; status: whether a is not positive definite."""
-    inverse = _new(a, a.shape[0], BLOCK, BLOCK)
+def cholesky(a: View, status: int) -> View:
+    """The lower triangle of a becomes L with a = L Lᴴ; status: whether a is not positive definite. Returns what
+    `solve_cholesky` takes."""
+    inverses = _new_inverses(a)
     for here, after in _steps(a.shape[-1]):
-        corner = part(a, here, here)
+        corner, inverse = part(a, here, here), _block(inverses, here)
         panels.cholesky_block(corner, inverse, status)
         if _filled(after):
             below = part(a, after, here)
             panels.substitute(corner, inverse, transposed(below), upper=False, conjugate=True)  # of below Lᴴ = below
             multiply(below, transposed(below), part(a, after, after), subtract=True, conjugate="b")
+    return inverses
+
+
+def solve_cholesky(a: View, inverses: View, b: View) -> None:
+    """b becomes the x with a x = b, of a that `cholesky` has factorised."""
+    _forwards(a, inverses, b, unit=False)
+    _backwards(transposed(a), b, conjugate=True)
 
 
 def lu(a: View, pivots: View, status: int) -> View:
     """Square a becomes L below its diagonal, where L has ones, and U; pivots, of shape (stack, n), says which row was
     exchanged with each. status: whether U is singular. Returns what `solve_lu` takes."""
-    stack, n, _ = a.shape
-    inverses = _new(a, stack, -(-n // BLOCK), BLOCK, BLOCK)
+    n, inverses = a.shape[-1], _new_inverses(a)
     for here, after in _steps(n):
-        start = here.start
-        inverse = _block(inverses, start // BLOCK)
+        start, inverse = here.start, _block(inverses, here)
         order = pivots._replace(offset=pivots.offset + start * pivots.strides[1])
         panels.lu_panel(part(a, slice(start, n), here), inverse, order, start, status)
         panels.swap_rows(a, pivots, start, here.stop, skip=range(start, here.stop))
@@ -64,30 +70,44 @@ def lu(a: View, pivots: View, status: int) -> View:
     return inverses
 
 
-def _block(inverses: View, number: int) -> View:
-    """The inverses of a diagonal block."""
-    stack, step, row, column = inverses.strides
-    shape, strides = (inverses.shape[0], BLOCK, BLOCK), (stack, row, column)
-    return View(inverses.storage, inverses.dtype, shape, strides, inverses.offset + number * step)
-
-
 def solve_lu(a: View, pivots: View, inverses: View, b: View) -> None:
     """b becomes the x with a x = b, of a that `lu` has factorised."""
-    n, columns = a.shape[-1], slice(0, b.shape[-1])
-    panels.swap_rows(b, pivots, 0, n)
-    for here, after in _steps(n):
+    panels.swap_rows(b, pivots, 0, a.shape[-1])
+    _forwards(a, inverses, b, unit=True)
+    _backwards(a, b, conjugate=False)
+
+
+def _new_inverses(a: View) -> View:
+    """Memory for what solving with the diagonal blocks takes."""
+    return _new(a, a.shape[0], -(-a.shape[-1] // BLOCK), BLOCK, BLOCK)
+
+
+def _block(inverses: View, block: slice) -> View:
+    stack, step, row, column = inverses.strides
+    shape, strides = (inverses.shape[0], BLOCK, BLOCK), (stack, row, column)
+    return View(inverses.storage, inverses.dtype, shape, strides, inverses.offset + block.start // BLOCK * step)
+
+
+def _forwards(t: View, inverses: View, b: View, *, unit: bool) -> None:
+    """b becomes the x with t x = b, of lower triangles t, if `unit` with ones on their diagonals."""
+    columns = slice(0, b.shape[-1])
+    for here, after in _steps(t.shape[-1]):
         known = part(b, here, columns)
-        inverse = _block(inverses, here.start // BLOCK)
-        panels.substitute(part(a, here, here), inverse, known, upper=False, unit=True)
+        panels.substitute(part(t, here, here), _block(inverses, here), known, upper=False, unit=unit)
         if _filled(after):
-            multiply(part(a, after, here), known, part(b, after, columns), subtract=True)
-    inverses = _new(inverses, *inverses.shape)
-    panels.invert_triangles(a, inverses)
-    for here, _ in reversed(list(_steps(n))):
+            multiply(part(t, after, here), known, part(b, after, columns), subtract=True)
+
+
+def _backwards(t: View, b: View, *, conjugate: bool) -> None:
+    """b becomes the x with t x = b, of upper triangles t or their conjugates."""
+    columns, inverses = slice(0, b.shape[-1]), _new_inverses(t)
+    panels.invert_triangles(t, inverses)
+    for here, _ in reversed(list(_steps(t.shape[-1]))):
         known, before = part(b, here, columns), slice(0, here.start)
-        panels.substitute(part(a, here, here), _block(inverses, here.start // BLOCK), known, upper=True)
+        panels.substitute(part(t, here, here), _block(inverses, here), known, upper=True, conjugate=conjugate)
         if _filled(before):
-            multiply(part(a, before, here), known, part(b, before, columns), subtract=True)
+            left = part(t, before, here)
+            multiply(left, known, part(b, before, columns), subtract=True, conjugate="a" if conjugate else "")
 
 
 def qr(a: View, q: View) -> None:
