@@ -58,18 +58,17 @@ FUNCTIONS: Functions = {
     "last_error": ("hipGetLastError", ()),
 }
 
-#: hipDeviceAttribute_t: the name of a property here, its number, and what follows hipDeviceAttribute in its name.
-#: The memory's clock is left out: HIP says neither how many transfers a cycle has nor, everywhere, the bus's width.
+#: hipDeviceAttribute_t: the name of a property here, and its number. The memory's clock and width are left out: HIP
+#: does not say how many transfers a cycle has.
 DEVICE_ATTRIBUTES = {
-    "clock_khz": (5, "ClockRate"),
-    "cooperative_launch": (10, "CooperativeLaunch"),
-    "l2_bytes": (19, "L2CacheSize"),
-    "threads_per_block": (56, "MaxThreadsPerBlock"),
-    "threads_per_multiprocessor": (57, "MaxThreadsPerMultiProcessor"),
-    "multiprocessors": (63, "MultiprocessorCount"),
-    "shared_per_block_optin": (74, "MaxSharedMemoryPerBlock"),  # all of it, without asking as CUDA wants
-    "warp_size": (87, "WarpSize"),
-    "memory_pools": (88, "MemoryPoolsSupported"),
+    "clock_khz": 5,
+    "l2_bytes": 19,
+    "threads_per_block": 56,
+    "threads_per_multiprocessor": 57,
+    "multiprocessors": 63,
+    "shared_per_block_optin": 74,  # all that a block may have, without asking as CUDA wants
+    "warp_size": 87,
+    "memory_pools": 88,
 }
 
 #: The function that gives a device's properties, and where the architecture's name lies in them: since ROCm 6, before.
@@ -101,7 +100,7 @@ class HipApi(GpuApi):
 
     title = "HIP"
     functions = FUNCTIONS
-    attributes = {name: number for name, (number, _) in DEVICE_ATTRIBUTES.items()}  # noqa: RUF012
+    attributes = DEVICE_ATTRIBUTES
     faults = frozenset({214, 700, 702, 710, 719})
     default_streams = (0,)
     no_context = 2**64 - 1  # some device is always current

@@ -22,7 +22,6 @@ needs_gcc = pytest.mark.skipif(not shutil.which("gcc"), reason="gcc, which build
 #: By `api.DEVICE_ATTRIBUTES`: an MI300X.
 ATTRIBUTES = {
     "clock_khz": 2100000,
-    "cooperative_launch": 1,
     "l2_bytes": 4 << 20,
     "threads_per_block": 1024,
     "threads_per_multiprocessor": 2048,
@@ -75,7 +74,7 @@ class FakeHip:
         self._call("fake_setup", devices, ctypes.c_size_t(memory), f"{arch}:sramecc+:xnack-".encode())
         for name, value in (ATTRIBUTES | attributes).items():
             for device in range(devices):
-                self._call("fake_attribute", device, api.DEVICE_ATTRIBUTES[name][0], value)
+                self._call("fake_attribute", device, api.DEVICE_ATTRIBUTES[name], value)
 
     def _call(self, name: str, *arguments: Any, result: Any = None) -> Any:
         function = getattr(self.library, name)

@@ -414,6 +414,17 @@ def test_a_driver_without_order_fails_the_checker(monkeypatch):
 # ------------------------------------------------------------------------------------------------ the real thing
 
 HEADERS = "backends/amd/include"
+#: What follows hipDeviceAttribute in the header's names.
+ATTRIBUTE_NAMES = {
+    "clock_khz": "ClockRate",
+    "l2_bytes": "L2CacheSize",
+    "threads_per_block": "MaxThreadsPerBlock",
+    "threads_per_multiprocessor": "MaxThreadsPerMultiProcessor",
+    "multiprocessors": "MultiprocessorCount",
+    "shared_per_block_optin": "MaxSharedMemoryPerBlock",
+    "warp_size": "WarpSize",
+    "memory_pools": "MemoryPoolsSupported",
+}
 
 
 def _headers() -> str:
@@ -446,8 +457,9 @@ def test_every_function_is_bound_with_the_types_of_the_header():
         name, _, value = (part.strip() for part in entry.partition("="))
         last = list(numbers.values())[-1] if numbers else -1
         numbers[name] = last + 1 if not value else numbers[value] if value in numbers else int(value)
-    for number, name in api.DEVICE_ATTRIBUTES.values():
-        assert numbers[f"hipDeviceAttribute{name}"] == number, name
+    assert set(ATTRIBUTE_NAMES) == set(api.DEVICE_ATTRIBUTES)
+    for name, number in api.DEVICE_ATTRIBUTES.items():
+        assert numbers[f"hipDeviceAttribute{ATTRIBUTE_NAMES[name]}"] == number, name
 
 
 @needs_gcc
