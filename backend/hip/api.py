@@ -7,6 +7,7 @@ architecture's name is read (everything else comes by `hipDeviceGetAttribute`), 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from typing import Any
@@ -81,11 +82,9 @@ MEMORY_TYPE_DEVICE_BEFORE_6 = 1
 
 def _open_library() -> ctypes.CDLL:
     """libamdhip64. One that the process already has comes first (PyTorch brings its own), so that memory is shared."""
-    for name in LIBRARIES:
-        try:
+    for name in LIBRARIES if hasattr(os, "RTLD_NOLOAD") else ():  # not on Windows
+        with contextlib.suppress(OSError):
             return ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_NOW)
-        except OSError:
-            pass
     problems = []
     for name in (*LIBRARIES, f"{FOLDER}/{LIBRARIES[-1]}"):
         try:

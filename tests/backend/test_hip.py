@@ -484,6 +484,19 @@ def test_the_architecture_s_name_lies_where_the_headers_have_it(tmp_path):
     assert max(size_6, size_5) < api.PROPERTIES_BYTES
 
 
+@needs_gcc
+@pytest.mark.parametrize("name", ["libamdhip64.so.6", "libamdhip64.so"])
+def test_a_library_that_the_process_has_is_taken(tmp_path, name):
+    """PyTorch brings one in a folder that no search finds; two in a process would not share memory."""
+    source, library = os.path.join(os.path.dirname(__file__), "fake_hip.c"), tmp_path / "elsewhere.so"
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-DROCM=6", f"-Wl,-soname,{name}", "-o", library, source, "-lpthread"], check=True
+    )
+    program = "import ctypes, sys\nfrom nbx_array.backend.hip import api\nlibrary = ctypes.CDLL(sys.argv[1])\n"
+    program += "assert api._open_library()._handle == library._handle"
+    subprocess.run([sys.executable, "-P", "-c", program, library], check=True)
+
+
 def test_where_there_is_a_library_it_has_every_symbol_and_says_why_it_cannot_be_used(monkeypatch):
     """Debian's libamdhip64-5 loads without a GPU."""
     try:
