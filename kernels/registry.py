@@ -15,7 +15,20 @@ import numpy as np
 from nbx_array.backend.ahead import absent_device, kernels_of
 from nbx_array.backend.contract import Device, Target
 from nbx_array.backend.recording import Spec
-from nbx_array.kernels import creation, fft, fused, indexing, matmul, reduction, rules, scan, sets, signature, sort
+from nbx_array.kernels import (
+    creation,
+    fft,
+    fused,
+    indexing,
+    matmul,
+    random,
+    reduction,
+    rules,
+    scan,
+    sets,
+    signature,
+    sort,
+)
 from nbx_array.kernels.linalg import jacobi, panels
 from nbx_array.kernels.pointwise import SPECIAL, TABLE, Pointwise, UnsupportedDtype, resolve
 from nbx_array.kernels.types import component, default_float, is_complex, kind
@@ -260,6 +273,13 @@ def factorisations(device: Device) -> Launches:
             yield partial(jacobi.sort_rows, keys, keys, large, large, descending=descending)
 
 
+def variates(device: Device) -> Launches:
+    """Every distribution of random numbers, in each dtype that it is drawn in."""
+    for name in random.DISTRIBUTIONS:
+        for dtype in random.result_dtypes(name, device):
+            yield partial(random.launcher_of, name, dtype, device)
+
+
 FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "pointwise": pointwise,
     "special": special,
@@ -276,6 +296,7 @@ FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "scan": scans,
     "sort": sorts,
     "sets": distinct,
+    "random": variates,
 }
 
 

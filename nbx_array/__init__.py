@@ -171,7 +171,7 @@ newaxis = None
 
 def __getattr__(name: str) -> object:
     """What is loaded when first asked for."""
-    if name in ("fft", "linalg", "special"):
+    if name in ("fft", "linalg", "random", "special"):
         import importlib
 
         return importlib.import_module(f"nbx_array.{name}")

@@ -266,8 +266,15 @@ def uniform(value: Value) -> Value | None:
 def reads_in_place(value: Value, olds: set[Value], kept: Container[Value]) -> bool:
     """Whether an element of ``value`` reads no element of ``olds`` but that at its own place. ``kept`` are the tensors
     that are read from where they are kept."""
-    if value in olds or value in kept or value.operation is None or not is_lazy(value.operation):
-        return True
-    if value.operation.name in PERMUTING or value.operation.name in STRUCTURAL:
-        return not depends_on(value, olds)
-    return all(reads_in_place(one, olds, kept) for one in value.operation.operands)
+    seen: set[Value] = set()  # a value with many uses is looked at once: there are exponentially many ways to it
+    work = [value]
+    while work:
+        value = work.pop()
+        if value in seen or value in olds or value in kept or value.operation is None or not is_lazy(value.operation):
+            continue
+        seen.add(value)
+        if value.operation.name not in PERMUTING and value.operation.name not in STRUCTURAL:
+            work += value.operation.operands
+        elif depends_on(value, olds):
+            return False
+    return True

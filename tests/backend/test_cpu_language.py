@@ -318,3 +318,29 @@ def test_calls_that_are_not_inlined_are_refused():
     """
     with pytest.raises(NotImplementedError, match="k: a call of a function marked noinline"):
         run("o", "tl.store(o, square(tl.load(o)))", (np.ones(1, "f4"),), helpers=helpers)
+
+
+def test_a_loop_carries_values_that_there_are_many_ways_to():
+    """Each step uses the last one twice: 2^60 ways lead back to the start, and a compiler that tries all never ends."""
+    out = np.zeros(4, "i4")
+    steps = "\n            ".join(["y = y * y + y"] * 60)
+    run("o, N: tl.constexpr", f"""
+        x = tl.arange(0, N)
+        k = 0
+        while (k < 3) & (tl.max(x, 0) < 2**30):
+            y = x
+            {steps}
+            x = tl.where(x > 1, x + (y & 1), y)
+            k += 1
+        tl.store(o + tl.arange(0, N), x)
+    """, (out,), N=4)  # fmt: skip
+    x = np.arange(4, dtype="i4")
+    for _ in range(3):
+        y = x
+        with np.errstate(over="ignore"):
+            for _ in range(60):
+                y = y * y + y
+        x = np.where(x > 1, x + (y & 1), y)
+        if x.max() >= 2**30:
+            break
+    np.testing.assert_array_equal(out, x)
