@@ -207,7 +207,8 @@ class Generator:
         if any(x.dtype.kind not in "iubO" and not (isinstance(x, np.ndarray) and _whole(x)) for x in ends):
             raise TypeError(f"integers: low and high are integers, got {low!r} and {high!r}")
         shape = _shape("integers", size, [x.shape for x in ends])
-        limits = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+        info = np.iinfo(np.dtype(np.uint8) if kind.kind == "b" else kind)
+        limits = (0, 1) if kind.kind == "b" else (info.min, info.max)
         host = [np.asarray(asnumpy(x) if isinstance(x, Array) else x).astype(object) for x in ends]
         least, last = host[0], host[1] - (0 if endpoint else 1)
         if np.any(least < limits[0]):
@@ -412,8 +413,8 @@ class Generator:
         """Laplace: an exponential variate on either side."""
         shape, (loc, scale) = self._of_parameters("laplace", size, loc, scale)
         self._check("laplace", scale >= 0, "scale < 0")
-        size = self.standard_exponential(shape)
-        return loc + scale * where(self._uniform(shape) < 0.5, -size, size)
+        distance = self.standard_exponential(shape)
+        return loc + scale * where(self._uniform(shape) < 0.5, -distance, distance)
 
     def _log_exponential(self, shape: tuple[int, ...]) -> Array:
         """Finite, though one exponential variate in 2^53 is zero."""

@@ -90,4 +90,4 @@ LEGACY = tuple(
 
 for _name in LEGACY:
     globals()[_name] = getattr(_state, _name)
-__all__ += LEGACY  # type: ignore[assignment]
+__all__ += LEGACY
