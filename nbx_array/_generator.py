@@ -207,8 +207,10 @@ class Generator:
         if any(x.dtype.kind not in "iubO" and not (isinstance(x, np.ndarray) and _whole(x)) for x in ends):
             raise TypeError(f"integers: low and high are integers, got {low!r} and {high!r}")
         shape = _shape("integers", size, [x.shape for x in ends])
-        info = np.iinfo(np.dtype(np.uint8) if kind.kind == "b" else kind)
-        limits = (0, 1) if kind.kind == "b" else (info.min, info.max)
+        limits = (0, 1)
+        if kind.kind != "b":
+            info: Any = np.iinfo(kind.name)
+            limits = (info.min, info.max)
         host = [np.asarray(asnumpy(x) if isinstance(x, Array) else x).astype(object) for x in ends]
         least, last = host[0], host[1] - (0 if endpoint else 1)
         if np.any(least < limits[0]):
