@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from nbx_array.kernels.pointwise import BOOL, TABLE
 from nbx_array.kernels.signature import SAME, Sig
-from nbx_array.kernels.types import component, is_complex, type_row
+from nbx_array.kernels.types import component, is_complex, parameter, type_row
 
 INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 
@@ -127,8 +127,9 @@ class _Emitter:
         value: list[str] = []
         for _ in range(2 if is_complex(sig.dtype) else 1):
             name = f"s{len(self.parameters)}"
-            self.parameters.append((name, row.parameter))
-            rounded = self.convert(name, _PARAMETER_DTYPES[row.parameter], component(sig.dtype))
+            kind = parameter(sig.dtype, sig.device)
+            self.parameters.append((name, kind))
+            rounded = self.convert(name, _PARAMETER_DTYPES[kind], component(sig.dtype))
             value.append(self.assign(f"tl.full({self.shape}, {rounded}, {row.value})"))
         return tuple(value)
 
