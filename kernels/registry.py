@@ -236,7 +236,7 @@ def sorts(device: Device) -> Launches:
 
 def distinct(device: Device) -> Launches:
     """Counting and placing the distinct elements of sorted vectors, for every dtype, with all that is asked for."""
-    for dtype in DTYPES:
+    for dtype in dtypes_of(device):
         yield partial(sets.count_launcher, dtype, device)
         for wanted in ((False, False, False), (False, False, True), (False, True, False), (True, True, True)):
             yield partial(sets.place_launcher, dtype, device, *wanted)
