@@ -136,8 +136,10 @@ def strided(device: Device) -> Launches:
 
 
 def indexed(device: Device) -> Launches:
-    """Offsets of index arrays, gather and scatter, positions of masks."""
+    """Offsets of index arrays, gather and scatter, positions of masks, counts."""
     for dtype in INTEGERS:
+        for wide in (True, False):
+            yield lambda dtype=dtype, wide=wide: indexing.tally_launcher(dtype, wide, device)  # type: ignore[misc]
         for first in (True, False):
             yield lambda dtype=dtype, first=first: indexing.offsets_launcher(dtype, first, device)  # type: ignore[misc]
     nowhere = wrap(0, 0, device, None)
