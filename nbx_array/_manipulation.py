@@ -15,10 +15,9 @@ from nbx_array import _indexing, _statistical
 from nbx_array._array import Array, cast, view_basic
 from nbx_array._array import broadcast_to as _broadcast
 from nbx_array._array import copy as copied
-from nbx_array._creation import _array, _arrays, _new, _shape, arange, asarray
-from nbx_array._data_types import as_dtype, result_type
+from nbx_array._creation import _array, _arrays, _new, _shape, arange
+from nbx_array._data_types import result_type
 from nbx_array._expression import describe, from_view, realize, write
-from nbx_array._out import deliver
 from nbx_array._searching import searchsorted
 from nbx_array.memory import view as geometry
 
@@ -70,8 +69,7 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     [(2, 3), (2, 3)]
     """
     try:
-        arrays = tuple(_array(x, "broadcast_arrays") for x in arrays)
-        shape = geometry.broadcast_shapes(*(x.shape for x in arrays))
+        shape = geometry.broadcast_shapes(*(_array(x, "broadcast_arrays").shape for x in arrays))
     except ValueError as error:
         raise ValueError(f"broadcast_arrays: {error}") from None
     return tuple(_broadcast(x, shape) for x in arrays)
@@ -91,12 +89,11 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise ValueError(f"broadcast_shapes: {error}") from None
 
 
-def concat(arrays: Sequence[Array], /, axis: int | None = 0, out: Any = None, *, dtype: Any = None) -> Array:
+def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """The arrays joined along an axis; flattened first if axis is None.
 
-    The dtype is the common one, or `dtype`; `out` takes the result. Raises ValueError for no arrays or shapes that
-    differ elsewhere than along the axis. Each array is evaluated straight into its place.
-    Standard: manipulation functions, `concat`.
+    The dtype is the common one. Raises ValueError for no arrays or shapes that differ elsewhere than along the axis.
+    Each array is evaluated straight into its place. Standard: manipulation functions, `concat`.
 
     >>> xp.concat([xp.asarray([1, 2]), xp.asarray([3])])
     Array([1, 2, 3], device='cpu')
@@ -116,19 +113,19 @@ def concat(arrays: Sequence[Array], /, axis: int | None = 0, out: Any = None, *,
         ):
             shapes = ", ".join(str(part.shape) for part in parts)
             raise ValueError(f"concat: shapes {shapes} differ elsewhere than along axis {along}")
-    target = result_type(*(x.dtype for x in parts)) if dtype is None else as_dtype(dtype, "concat")
+    dtype = result_type(*(x.dtype for x in parts))
     length = sum(x.shape[along] for x in parts)
-    whole = _new((*parts[0].shape[:along], length, *parts[0].shape[along + 1 :]), target, _one_device(parts, "concat"))
+    out = _new((*parts[0].shape[:along], length, *parts[0].shape[along + 1 :]), dtype, _one_device(parts, "concat"))
     start = 0
     for x in parts:
         stop = start + x.shape[along]
-        piece = whole.memory()
+        piece = out.memory()
         shape, strides, offset = geometry.basic_index(
             piece.shape, piece.strides, piece.offset, (slice(None),) * along + (slice(start, stop),)
         )
-        write(from_view(Array, piece._replace(shape=shape, strides=strides, offset=offset)), cast(x, target))
+        write(from_view(Array, piece._replace(shape=shape, strides=strides, offset=offset)), cast(x, dtype))
         start = stop
-    return deliver("concat", whole, out)
+    return out
 
 
 def _one_device(parts: Sequence[Array], name: str) -> Any:
@@ -139,7 +136,7 @@ def _one_device(parts: Sequence[Array], name: str) -> Any:
     return device
 
 
-def stack(arrays: Sequence[Array], /, axis: int = 0, out: Any = None, *, dtype: Any = None) -> Array:
+def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """The arrays, all of one shape, joined along a new axis.
 
     Raises ValueError for no arrays or shapes that differ. Standard: manipulation functions, `stack`.
@@ -154,7 +151,7 @@ def stack(arrays: Sequence[Array], /, axis: int = 0, out: Any = None, *, dtype: 
     if len({x.shape for x in parts}) > 1:
         raise ValueError(f"stack: arrays must have one shape, got {', '.join(str(x.shape) for x in parts)}")
     (new,) = _axes(axis, parts[0].ndim + 1, "stack")
-    return concat([expand_dims(x, axis=new) for x in parts], new, out, dtype=dtype)
+    return concat([expand_dims(x, axis=new) for x in parts], axis=new)
 
 
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
@@ -166,8 +163,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     >>> xp.expand_dims(xp.asarray([1, 2]), axis=0).shape
     (1, 2)
     """
-    x = _array(x, "expand_dims")
-    view = x.memory()
+    view = _array(x, "expand_dims").memory()
     count = len(axis) if isinstance(axis, tuple) else 1
     places = set(_axes(axis, x.ndim + count, "expand_dims"))
     shape, strides = iter(view.shape), iter(view.strides)
@@ -189,8 +185,7 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     >>> xp.squeeze(xp.ones((1, 3)), axis=0).shape
     (3,)
     """
-    x = _array(x, "squeeze")
-    view = x.memory()
+    view = _array(x, "squeeze").memory()
     if axis is None:
         gone = {i for i, size in enumerate(x.shape) if size == 1}
     else:
@@ -204,14 +199,13 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     )
 
 
-def flip(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
+def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     """A view that runs backwards along the given axes, along all if None. Standard: manipulation functions, `flip`.
 
     >>> xp.flip(xp.asarray([1, 2, 3]))
     Array([3, 2, 1], device='cpu')
     """
-    x = _array(x, "flip")
-    view = x.memory()
+    view = _array(x, "flip").memory()
     strides, offset = geometry.flip(view.shape, view.strides, view.offset, _axes(axis, x.ndim, "flip"))
     return from_view(Array, view._replace(strides=strides, offset=offset))
 
@@ -243,8 +237,7 @@ def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[i
     >>> xp.moveaxis(xp.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    x = _array(x, "moveaxis")
-    origin = _axes(source, x.ndim, "moveaxis")
+    origin = _axes(source, _array(x, "moveaxis").ndim, "moveaxis")
     goal = _axes(destination, x.ndim, "moveaxis")
     if len(origin) != len(goal):
         raise ValueError(f"moveaxis: {len(origin)} source axes and {len(goal)} destinations")
@@ -254,8 +247,8 @@ def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[i
     return permute_dims(x, tuple(order))
 
 
-def reshape(x: Array, /, shape: tuple[int, ...], order: str = "C", *, copy: bool | None = None) -> Array:
-    """The elements in C order in another shape, one length of which may be -1; with order "F" in Fortran's order.
+def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
+    """The elements in C order in another shape, one length of which may be -1.
 
     copy: None gives a view where the strides allow it, True always copies, False raises ValueError where a copy would
     be needed. Raises ValueError where the sizes differ. Standard: manipulation functions, `reshape`.
@@ -264,10 +257,7 @@ def reshape(x: Array, /, shape: tuple[int, ...], order: str = "C", *, copy: bool
     Array([[1, 2],
            [3, 4]], device='cpu')
     """
-    x = _array(x, "reshape")
-    if order == "F":
-        turned = shape[::-1] if isinstance(shape, (tuple, list)) else (shape,)
-        return reshape(x.T, tuple(turned), copy=copy).T
+    _array(x, "reshape")
     try:
         dims = geometry.infer_shape(math.prod(x.shape), shape if isinstance(shape, (tuple, list)) else (shape,))
     except ValueError as error:
@@ -286,7 +276,7 @@ def reshape(x: Array, /, shape: tuple[int, ...], order: str = "C", *, copy: bool
     return from_view(Array, view._replace(shape=dims, strides=strides))
 
 
-def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:
+def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
     """Each element of x along an axis, as often in a row as `repeats` says; of x flattened if axis is None.
 
     repeats: an integer, or an array of integers with one for each place along the axis, or one for all. An array is
@@ -296,12 +286,9 @@ def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:
     >>> xp.repeat(xp.asarray([1, 2]), 2)
     Array([1, 1, 2, 2], device='cpu')
     """
-    x = _array(x, "repeat")
     if axis is None:
-        x, axis = reshape(x, (-1,)), 0
-    (along,) = _axes(axis, x.ndim, "repeat")
-    if isinstance(repeats, (list, tuple)):
-        repeats = asarray(repeats, device=x.device)
+        x, axis = reshape(_array(x, "repeat"), (-1,)), 0
+    (along,) = _axes(axis, _array(x, "repeat").ndim, "repeat")
     if isinstance(repeats, Array):
         return _repeat_each(x, repeats, along)
     (count,) = _integers(repeats, "repeat", "the number of repeats")
@@ -340,7 +327,7 @@ def _checked(view: geometry.View, name: str, axis: int, length: int) -> tuple[in
     return shape
 
 
-def roll(x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None) -> Array:
+def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Array:
     """The elements moved along axes, those that leave at one end coming in at the other.
 
     shift: how far, towards higher indices; a tuple goes with a tuple of axes. axis: None moves the elements in C order.
@@ -349,14 +336,13 @@ def roll(x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] 
     >>> xp.roll(xp.asarray([1, 2, 3]), 1)
     Array([3, 1, 2], device='cpu')
     """
-    x = _array(x, "roll")
     if axis is None:
-        return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
+        return reshape(roll(reshape(_array(x, "roll"), (-1,)), shift, axis=0), x.shape)
     shifts = shift if isinstance(shift, tuple) else (shift,)
     axes = axis if isinstance(axis, tuple) else (axis,)
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ValueError(f"roll: {len(shifts)} shifts and {len(axes)} axes")
-    distances = [0] * x.ndim
+    distances = [0] * _array(x, "roll").ndim
     count = max(len(shifts), len(axes))
     if not all(hasattr(s, "__index__") for s in shifts):
         raise TypeError(f"roll: a shift is an integer, not {shift!r}")
@@ -409,8 +395,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     >>> xp.unstack(xp.asarray([[1, 2], [3, 4]]))
     (Array([1, 2], device='cpu'), Array([3, 4], device='cpu'))
     """
-    x = _array(x, "unstack")
-    if not x.shape:
+    if not _array(x, "unstack").shape:
         raise ValueError("unstack: expected at least 1 dimension, got a 0-d array")
     (along,) = _axes(axis, x.ndim, "unstack")
     return tuple(view_basic(x, (*(slice(None),) * along, i)) for i in range(x.shape[along]))

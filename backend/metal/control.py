@@ -45,14 +45,15 @@ class ControlFlow(Collectives):
         scalars = {
             result: self.variable(kind_of(result.type)) for result in op.results if not result.type.is_tensor
         }
-        before = self.since
-        after = before if len(op.regions) < 2 or not op.regions[1] else Accesses()
-        for number, region in enumerate(op.regions):
-            if not region or not region[0].operations:
+        before, after = self.since, Accesses()
+        sides = [region[0] if region and region[0].operations else None for region in (*op.regions, [])[:2]]
+        for number, side in enumerate(sides):
+            if side is None:
+                after |= before
                 continue
             self.since = before | Accesses()
             with self.braces(f"if ({self.scalars[op.operands[0]]})" if number == 0 else "else"):
-                last = self.block(region[0])
+                last = self.block(side)
                 for result, value in zip(op.results, last.operands if last is not None else (), strict=True):
                     if result in tensors:
                         self.fill(tensors[result], value)

@@ -16,6 +16,8 @@ from ..ttir.types import SIZES
 from .emission import TID, Home, element_kind, kind_of, memory_kind
 from .scalars import Scalars, integer_literal, literal, literal_value
 
+REGISTERS = re.compile(r"\br\d+\[")
+
 
 class Elements(Scalars):
     """Emits the elements of tensors and the values of scalars."""
@@ -97,9 +99,12 @@ class Elements(Scalars):
         if not bits:
             body(())
             return
-        name = self.name("i")
+        name, place = self.name("i"), len(self.lines)
         with self.braces(f"for (uint {name} = 0; {name} < {1 << bits}u; ++{name})"):
             self.fresh(lambda: body(self.counter(name, bits)))
+        if any(f"[{name}]" in line and REGISTERS.search(line) for line in self.lines[place:]):
+            # Only at places that are known when it is compiled can an array of a thread's be in registers.
+            self.lines.insert(place, "    " * self.depth + "#pragma clang loop unroll(full)")
 
     def elements(self, shape: Sequence[int], body: Callable[[Indices], None], once: bool = False) -> None:
         """``body`` for each element; with ``once`` by one thread alone, as what it does to memory wants."""

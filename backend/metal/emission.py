@@ -129,9 +129,14 @@ class Home:
     shared: bool
     values: set[Value] = field(default_factory=set)
     nbytes: int = 0
-    #: The barriers after which memory holds it, and until when; it is written first and read last between them.
+    #: The sections between which memory holds it, and homes that were used just before it, with no barrier between.
     first: int = -1
     last: int = -1
+    near: set[Home] = field(default_factory=set)
+
+    def interferes(self, other: Home) -> bool:
+        """Whether the two must be in different places."""
+        return (self.first <= other.last and other.first <= self.last) or other in self.near or self in other.near
 
 
 @dataclass
@@ -162,7 +167,7 @@ class Writer:
         self.count = 0
         self.helpers: set[str] = set()
         self.homes: list[Home] = []
-        self.barriers = 0
+        self.clock = 0  # sections so far
         self.since = Accesses()  # the last barrier
         self.section_accesses = Accesses()
 
@@ -223,8 +228,7 @@ class Writer:
             place = 0
             size = -(-home.nbytes // 16) * 16
             for start, other in sorted(placed, key=lambda pair: pair[0]):
-                # A barrier lies between what uses a place first and next.
-                if other.first <= home.last and home.first <= other.last and start < place + size:
+                if home.interferes(other) and start < place + size:
                     place = max(place, start + -(-other.nbytes // 16) * 16)
             placed.append((place, home))
             nbytes = max(nbytes, place + size)
@@ -240,7 +244,6 @@ class Writer:
 
     def barrier(self, flags: str = "metal::mem_flags::mem_threadgroup") -> None:
         self.add(f"metal::threadgroup_barrier({flags});")
-        self.barriers += 1
         self.since = Accesses()
 
     def section(self, body: Callable[[], None]) -> None:
@@ -252,22 +255,24 @@ class Writer:
         if self.since.conflicts(self.section_accesses):
             self.barrier()
         self.lines += lines
-        self.since |= self.section_accesses
+        self.clock += 1
         for home in self.section_accesses.read | self.section_accesses.written:
-            home.first = self.barriers if home.first < 0 else home.first
-            home.last = self.barriers
+            home.first = self.clock if home.first < 0 else home.first
+            home.last = self.clock
+            home.near |= self.since.read | self.since.written
+        self.since |= self.section_accesses
 
     @contextmanager
     def looping(self) -> Iterator[list[Accesses]]:
         """Around a loop's statements: each may follow every other one, and what is kept from before must last. To the
         list goes what has been done where the loop can be left."""
-        start, before = self.barriers, self.since
+        start, before = self.clock, self.since
         self.since = Accesses(unknown=True)
         exits: list[Accesses] = []
         yield exits
         for home in self.homes:
-            if 0 <= home.first <= start <= home.last:
-                home.last = self.barriers
+            if 0 <= home.first <= start < home.last:
+                home.last = self.clock
         for after in (before, *exits):
             self.since |= after
         self.since.unknown = before.unknown

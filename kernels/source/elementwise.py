@@ -131,7 +131,7 @@ def integer_pow(x, y):
     """x ** y by repeated squaring, modulo 2**width. The caller has refused negative exponents."""
     x, y = tl.broadcast(x, y)  # what a loop carries keeps its shape
     n = y.to(unsigned_type(y.dtype), bitcast=True)
-    result = ((x == x) & (y == y)).to(x.dtype)  # of their common shape
+    result = (x == x).to(x.dtype)
     while any_lane(n != 0):
         result = tl.where((n & 1) != 0, result * x, result)
         x = x * x
@@ -517,16 +517,21 @@ def float32_to_bfloat16(x):
 
 
 @triton.jit
-def integer_to_float64_sticky(x):
-    """An integer to a float64 for a second rounding to take where one would have gone: lost bits set the last bit."""
+def integer_to_float32_sticky(x):
+    """An integer of 32 or 64 bits to a float32 for a second rounding, to at most ten bits, to take where one would have
+    gone: where float32 has no room for all bits, the last one that is left says whether any below it was set."""
+    negative = x < 0
+    m = tl.where(negative, -x, x)
     if x.dtype.primitive_bitwidth == 64:
-        negative = x < 0
-        m = tl.where(negative, -x, x).to(tl.uint64, bitcast=True)
-        m = tl.where((m >> 53) != 0, ((m >> 11) | ((m & 2047) != 0).to(tl.uint64)) << 11, m)
-        f = m.to(tl.float64)
-        return tl.where(negative, negate(f), f)
+        m = m.to(tl.uint64, bitcast=True)
+        lost = tl.where((m >> 52) != 0, 42, tl.where((m >> 38) != 0, 28, tl.where((m >> 24) != 0, 14, 0)))
     else:
-        return x.to(tl.float64)
+        m = m.to(tl.uint32, bitcast=True)
+        lost = tl.where((m >> 24) != 0, 8, 0)
+    lost = lost.to(m.dtype)
+    high = m >> lost
+    f = (tl.where((high << lost) != m, high | 1, high) << lost).to(tl.float32)
+    return tl.where(negative, negate(f), f)
 
 
 @triton.jit
@@ -556,7 +561,7 @@ def integer_to_float(x, dtype: tl.constexpr):
         return x.to(tl.float32).to(tl.float16)  # what float32 cannot hold exactly is infinity here
     elif dtype == tl.bfloat16:
         if x.dtype.primitive_bitwidth >= 32:
-            return float_to_float(integer_to_float64_sticky(x), tl.bfloat16)
+            return float32_to_bfloat16(integer_to_float32_sticky(x))
         else:
             return float32_to_bfloat16(x.to(tl.float32))
     else:

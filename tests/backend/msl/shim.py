@@ -24,8 +24,10 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-# No sum is fused with a product. Most kernels run once, and building them takes longer than that: nothing is optimised.
-FLAGS = ("-std=c++17", "-O0", "-march=native", "-ffp-contract=off", "-fno-strict-aliasing", "-w", "-shared", "-fPIC")
+# No sum is fused with a product. Most kernels run once, and building them takes longer than that: nothing is optimised,
+# and linking leaves out what a library of C++ has for its start.
+FLAGS = ("-std=c++17", "-O0", "-march=native", "-ffp-contract=off", "-fno-strict-aliasing", "-w")
+FLAGS += ("-shared", "-fPIC", "-nostdlib")
 MEMORY = re.compile(r"^ *threadgroup (\w+) (\w+)\[(\d+)\];$", re.MULTILINE)
 PARAMETER = re.compile(r"^ *(device|constant)\b.*\[\[buffer\((\d+)\)\]\]", re.MULTILINE)
 
@@ -45,7 +47,7 @@ def compiler() -> str | None:
     """clang or g++, whichever can build and link a small library here."""
     for name in ("clang++", "g++"):
         path = shutil.which(name)
-        if path and not _compile_error(path, 'extern "C" int one() { return 1; }\n', *FLAGS):
+        if path and not _compile_error(path, 'extern "C" int one() { return 1; }\n', *FLAGS, "-lm", "-lc"):
             return path
     return None
 
@@ -142,7 +144,7 @@ def _directory() -> Path:
 def _library(text: str, path: str) -> ctypes.CDLL:
     name = hashlib.sha256(text.encode()).hexdigest()[:24]
     target = _directory() / f"{name}.so"
-    problem = _compile_error(path, text, *FLAGS, "-o", str(target))
+    problem = _compile_error(path, text, *FLAGS, "-o", str(target), "-lm", "-lc")
     if problem:
         raise RuntimeError(f"{path} does not build the kernel:\n{problem[:4000]}")
     return ctypes.CDLL(str(target))
@@ -152,6 +154,6 @@ def _compile_error(path: str, text: str, *flags: str, include: str = "run") -> s
     if "-o" not in flags and "-fsyntax-only" not in flags:
         flags = (*flags, "-o", os.devnull)
     made = subprocess.run(
-        [path, *flags, "-I", str(HERE / include), "-x", "c++", "-"], input=text, capture_output=True, text=True
+        [path, "-I", str(HERE / include), "-x", "c++", "-", *flags], input=text, capture_output=True, text=True
     )
     return made.stderr if made.returncode or "-fsyntax-only" in flags else ""

@@ -92,6 +92,22 @@ def test_every_barrier_is_needed(name, rng):
 
 
 @needs_compiler
+def test_memory_is_not_taken_again_before_all_have_read_it(rng):
+    """The barrier between the two reductions may not run, so their partial results lie in different places."""
+    source = kernel("""
+def k(x, o):
+    i = tl.arange(0, 256)
+    v = tl.load(x + i)
+    total = tl.sum(v, 0)
+    if total > 1e30:
+        tl.debug_barrier()
+    tl.store(o + i, total + tl.max(v, 0))
+""")
+    built, x = shim.build(source), rng.standard_normal(256).astype(np.float32)
+    assert all(is_right(built, x, np.full(256, x.sum(dtype=np.float64) + x.max()), seed) for seed in range(40))
+
+
+@needs_compiler
 def test_a_barrier_that_some_threads_miss_is_noticed():
     source = kernel(SCAN)
     one = BARRIER.search(source.text)
