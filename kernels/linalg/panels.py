@@ -1,7 +1,8 @@
 """Diagonal blocks and panels of blocked factorisations, in place. A factorisation's updates are matrix products.
 
-Views are stacks of matrices, of shape (stack, rows, columns) and any strides; `inverse` are packed stacks of BLOCK by
-BLOCK matrices for what solving with a diagonal block takes; `status` is the address of an int64.
+Views are stacks of matrices, of shape (stack, rows, columns) and any strides, but that panels have packed rows;
+`inverse` are packed stacks of BLOCK by BLOCK matrices for what solving with a diagonal block takes; `status` is the
+address of an int64.
 """
 
 from __future__ import annotations
@@ -18,11 +19,9 @@ _INVERT = arguments("t:matrix inverse:matrix size stack step row column")
 _SUBSTITUTE = arguments(
     "t:matrix inverse:matrix b:matrix n columns t_stack t_row t_column inverse_stack b_stack b_row b_column"
 )
-_LU = arguments(
-    "a:matrix inverse:matrix pivots:*i64 status:*i64 rows n first stack row column inverse_stack pivots_stack"
-)
+_LU = arguments("a:matrix inverse:matrix pivots:*i64 status:*i64 rows n first stack row inverse_stack pivots_stack")
 _SWAP = arguments("a:matrix pivots:*i64 first stop columns skip skip_end stack row column pivots_stack")
-_QR = arguments("a:matrix v:matrix t:matrix rows n stack row column v_stack v_row v_column t_stack")
+_QR = arguments("a:matrix v:matrix t:matrix rows n stack row v_stack v_row t_stack")
 
 
 def part(a: View, rows: slice, columns: slice) -> View:
@@ -75,7 +74,7 @@ def lu_panel(a: View, inverse: View, pivots: View, first: int, status: int) -> N
     stack, rows, n = a.shape
     height, warps = _height(a)
     kernel = kernel_of(MODULE, "lu_panel", _LU, _constants(a, ("ROWS", height)), a.dtype, a.storage.device, warps)
-    args = (a.address, inverse.address, pivots.address, status, rows, n, first, *a.strides)
+    args = (a.address, inverse.address, pivots.address, status, rows, n, first, *a.strides[:2])
     kernel.spread((*args, inverse.strides[0], pivots.strides[0]), stack, 1, 1)
 
 
@@ -96,11 +95,11 @@ def qr_panel(a: View, v: View, t: View) -> None:
     height, warps = _height(a)
     constants = (("COMPLEX", is_complex(a)), ("ROWS", height), ("B", BLOCK))
     kernel = kernel_of(MODULE, "qr_panel", _QR, constants, a.dtype, a.storage.device, warps)
-    kernel.spread((a.address, v.address, t.address, rows, n, *a.strides, *v.strides, t.strides[0]), stack, 1, 1)
+    kernel.spread((a.address, v.address, t.address, rows, n, *a.strides[:2], *v.strides[:2], t.strides[0]), stack, 1, 1)
 
 
 def _height(a: View) -> tuple[int, int]:
     """Rows of a panel that a program takes at a time, as many as registers hold, and its warps."""
     if a.shape[1] <= BLOCK:
         return BLOCK, 4
-    return 2048 // a.dtype.itemsize, 16
+    return 1024 // a.dtype.itemsize, 16

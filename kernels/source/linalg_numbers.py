@@ -105,3 +105,15 @@ def divide(ar, ai, br, bi, COMPLEX: tl.constexpr):
         re = div(ar, br)
         im = re
     return re, im
+
+
+@triton.jit
+def reciprocal(re, im, COMPLEX: tl.constexpr):
+    """(s, r) with x / b = (x s) r: s is 1, or a power of two where 1 / b is out of range.
+
+    As in LAPACK, many divisions by one number become products; on a GPU each would take ten times as many instructions.
+    """
+    size = greatest_part(re, im, COMPLEX)
+    s = tl.where(size < 1e-35, tl.where(size > 0, 18446744073709551616.0, 1.0), 1.0).to(re.dtype)
+    rr, ri = divide(1.0 + 0.0 * s, 0.0 * s, re * s, im * s, COMPLEX)
+    return s, rr, ri

@@ -8,13 +8,13 @@ import triton
 import triton.language as tl
 from nbx_array.kernels.source.core_math import copysign, div, sqrt
 from nbx_array.kernels.source.linalg_numbers import (
-    divide,
     dot,
     greatest_part,
     load,
     load_one,
     modulus,
     multiply,
+    reciprocal,
     square,
     store,
 )
@@ -46,6 +46,13 @@ def diagonal(re, im, COMPLEX: tl.constexpr, B: tl.constexpr):
     here = tl.arange(0, B)[:, None] == tl.arange(0, B)[None, :]
     dr = tl.sum(tl.where(here, re, 0.0), 1)
     return dr, tl.sum(tl.where(here, im, 0.0), 1) if COMPLEX else dr
+
+
+@triton.jit
+def divided(re, im, dr, di, COMPLEX: tl.constexpr):
+    """Rows divided by a diagonal's elements."""
+    scale, dr, di = reciprocal(dr, di, COMPLEX)
+    return multiply(re * scale[:, None], im * scale[:, None], dr[:, None], di[:, None], COMPLEX)
 
 
 @triton.jit
@@ -83,9 +90,10 @@ def cholesky_block(
         pivot = tl.sum(tl.where(rows == j, down_r, 0.0), 0)
         wrong = wrong | (pivot <= 0)
         root = sqrt(pivot)
-        down_r = tl.where(rows > j, div(down_r, root), 0.0)
+        scale = div(1.0 + 0.0 * root, root)
+        down_r = tl.where(rows > j, down_r * scale, 0.0)
         if COMPLEX:
-            down_i = tl.where(rows > j, div(tl.sum(tl.where(k == j, im, 0.0), 1), root), 0.0)
+            down_i = tl.where(rows > j, tl.sum(tl.where(k == j, im, 0.0), 1) * scale, 0.0)
         else:
             down_i = down_r
         pr, pi = multiply(down_r[:, None], down_i[:, None], down_r[None, :], -down_i[None, :], COMPLEX)
@@ -97,7 +105,7 @@ def cholesky_block(
     if wrong:
         tl.store(status, 1)
     dr, di = diagonal(re, 0.0 * im, COMPLEX, B)
-    re, im = divide(re, im, dr[:, None], di[:, None], COMPLEX)
+    re, im = divided(re, im, dr, di, COMPLEX)
     xr, xi = inverted(re, im, COMPLEX, PRECISION, B)
     store(inverse, i * B + k, xr, xi, (i < B) & (k < B), COMPLEX)
 
@@ -145,7 +153,8 @@ def invert_triangles(
     # the transpose of an upper triangle is a lower one
     re, im = _triangle(t + (s * stack + j * step) * words, size - j * B, column, row, False, False, False, COMPLEX, B)
     dr, di = diagonal(re, im, COMPLEX, B)
-    re, im = divide(re, im, dr[None, :], di[None, :], COMPLEX)
+    scale, dr, di = reciprocal(dr, di, COMPLEX)
+    re, im = multiply(re * scale[None, :], im * scale[None, :], dr[None, :], di[None, :], COMPLEX)
     xr, xi = inverted(re, im, COMPLEX, PRECISION, B)
     i = tl.arange(0, B)[:, None]
     k = tl.arange(0, B)[None, :]
@@ -196,21 +205,19 @@ def substitute(
     if CONJUGATE:
         vi = -vi
     dr, di = diagonal(tr, ti, COMPLEX, B)
-    xr, xi = _divided(br, bi, dr, di, UNIT, COMPLEX)
+    if UNIT:
+        xr = br
+        xi = bi
+    else:
+        xr, xi = divided(br, bi, dr, di, COMPLEX)
     xr, xi = dot(vr, vi, xr, xi, COMPLEX, PRECISION)
     yr, yi = dot(tr, ti, xr, xi, COMPLEX, PRECISION)
-    yr, yi = _divided(br - yr, bi - yi, dr, di, UNIT, COMPLEX)
+    yr = br - yr
+    yi = bi - yi
+    if not UNIT:
+        yr, yi = divided(yr, yi, dr, di, COMPLEX)
     yr, yi = dot(vr, vi, yr, yi, COMPLEX, PRECISION)
     store(b, place, xr + yr, xi + yi, mask, COMPLEX)
-
-
-@triton.jit
-def _divided(re, im, dr, di, UNIT: tl.constexpr, COMPLEX: tl.constexpr):
-    """Rows divided by a diagonal."""
-    if UNIT:
-        return re, im
-    else:
-        return divide(re, im, dr[:, None], di[:, None], COMPLEX)
 
 
 @triton.jit
@@ -230,7 +237,6 @@ def lu_panel(
     first,
     stack,
     row,
-    column,
     inverse_stack,
     pivots_stack,
     COMPLEX: tl.constexpr,
@@ -241,8 +247,9 @@ def lu_panel(
     """Replace a panel of n <= B columns by its factors L (unit lower) and U, with partial pivoting; the inverse of L's
     upper B rows goes to `inverse`.
 
-    pivots[j] becomes first + the row that was exchanged with row j. A pivot of zero sets the status word. ROWS rows are
-    read at a time, once for each column: while they are updated the next pivot is looked for.
+    Elements of a row lie side by side. pivots[j] becomes first + the row that was exchanged with row j. A pivot of zero
+    sets the status word. ROWS rows are read at a time, once for each column: while they are updated the next pivot is
+    looked for.
     """
     words = 2 if COMPLEX else 1
     s = tl.program_id(0).to(tl.int64)
@@ -260,21 +267,22 @@ def lu_panel(
         size = tl.where(at < rows, _size(re, im, COMPLEX), -1.0)
         places = tl.where(size > sizes, at, places)
         sizes = tl.where(size > sizes, size, sizes)
+    tile = i[:, None] * row.to(tl.int32) + k[None, :]
     for j in range(tl.minimum(n, rows)):
         best = tl.max(sizes, 0)
         place = tl.min(tl.where(sizes == best, places, rows), 0)
         tl.store(pivots + j, first + place)
         if best == 0:
             tl.store(status, 1)
-        top_r, top_i = load(a, j * row + k * column, inside, COMPLEX)
-        chosen_r, chosen_i = load(a, place * row + k * column, inside, COMPLEX)
+        top_r, top_i = load(a, j * row + k, inside, COMPLEX)
+        chosen_r, chosen_i = load(a, place * row + k, inside, COMPLEX)
         tl.debug_barrier()
-        store(a, place * row + k * column, top_r, top_i, inside & (place != j), COMPLEX)
-        store(a, j * row + k * column, chosen_r, chosen_i, inside, COMPLEX)
+        store(a, place * row + k, top_r, top_i, inside & (place != j), COMPLEX)
+        store(a, j * row + k, chosen_r, chosen_i, inside, COMPLEX)
         tl.debug_barrier()
         pr = tl.sum(tl.where(k == j, chosen_r, 0.0), 0)
         pi = tl.sum(tl.where(k == j, chosen_i, 0.0), 0) if COMPLEX else pr
-        pr = tl.where(best == 0, 1.0, pr)
+        scale, pr, pi = reciprocal(tl.where(best == 0, 1.0, pr), pi, COMPLEX)
         here = (k == j)[None, :]
         right = (k > j)[None, :]
         coming = (k == j + 1)[None, :]
@@ -283,23 +291,23 @@ def lu_panel(
         for start in range(j + 1, rows, ROWS):
             at = start + i
             mask = (at < rows)[:, None] & inside[None, :]
-            spot = at[:, None] * row + k[None, :] * column
-            re, im = load(a, spot, mask, COMPLEX)
+            some = a + start * row * words
+            re, im = load(some, tile, mask, COMPLEX)
             lr = tl.sum(tl.where(here, re, 0.0), 1)
             li = tl.sum(tl.where(here, im, 0.0), 1) if COMPLEX else lr
-            lr, li = divide(lr, li, pr, pi, COMPLEX)
+            lr, li = multiply(lr * scale, li * scale, pr, pi, COMPLEX)
             yr, yi = multiply(lr[:, None], li[:, None], chosen_r[None, :], chosen_i[None, :], COMPLEX)
             re = tl.where(here, lr[:, None], tl.where(right, re - yr, re))
             if COMPLEX:
                 im = tl.where(here, li[:, None], tl.where(right, im - yi, im))
-            store(a, spot, re, im, mask, COMPLEX)
+            store(some, tile, re, im, mask, COMPLEX)
             nr = tl.sum(tl.where(coming, re, 0.0), 1)
             ni = tl.sum(tl.where(coming, im, 0.0), 1) if COMPLEX else nr
             size = tl.where(at < rows, _size(nr, ni, COMPLEX), -1.0)
             places = tl.where(size > sizes, at, places)
             sizes = tl.where(size > sizes, size, sizes)
         tl.debug_barrier()
-    re, im = _triangle(a, tl.minimum(n, rows), row, column, False, True, False, COMPLEX, B)
+    re, im = _triangle(a, tl.minimum(n, rows), row, 1, False, True, False, COMPLEX, B)
     xr, xi = inverted(re, im, COMPLEX, PRECISION, B)
     store(inverse, k[:, None] * B + k[None, :], xr, xi, (k < B)[:, None] & (k < B)[None, :], COMPLEX)
 
@@ -346,10 +354,8 @@ def qr_panel(
     n,
     stack,
     row,
-    column,
     v_stack,
     v_row,
-    v_column,
     t_stack,
     COMPLEX: tl.constexpr,
     ROWS: tl.constexpr,
@@ -358,10 +364,11 @@ def qr_panel(
     """Replace a panel of n <= B columns by R above its diagonal; the vectors of its reflections go to the columns of v,
     and to t the upper triangle T of B by B elements with which their product is 1 - V T Vᴴ.
 
-    Reflection j is 1 - 2 v vᴴ / (vᴴ v), where v is 0 above row j and 1 in it: Hermitian and unitary, whatever v is, so
-    that a column of zeros needs no case of its own. Squares of elements must be in range. A column takes two passes
-    over ROWS rows at a time: products of v with all columns, then the update, with the norm of the column that follows.
-    T grows by Schreiber and Van Loan's formula (SIAM J. Sci. Stat. Comput. 10, 1989), from the same products.
+    Elements of a row lie side by side, of a and of v. Reflection j is 1 - 2 v vᴴ / (vᴴ v), where v is 0 above row j and
+    1 in it: Hermitian and unitary, whatever v is, so that a column of zeros needs no case of its own. Squares of
+    elements must be in range. A column takes two passes over ROWS rows at a time: products of v with all columns, then
+    the update, with the norm of the column that follows. T grows by Schreiber and Van Loan's formula (SIAM J. Sci.
+    Stat. Comput. 10, 1989), from the same products.
     """
     words = 2 if COMPLEX else 1
     s = tl.program_id(0).to(tl.int64)
@@ -378,9 +385,10 @@ def qr_panel(
         squares += square(re, im, COMPLEX)
     tr = tl.zeros((B, B), a.dtype.element_ty)
     ti = tl.zeros((B, B), a.dtype.element_ty)
+    tile = i[:, None] * row.to(tl.int32) + k[None, :]
     for j in range(tl.minimum(n, rows)):
         norm = sqrt(tl.sum(squares, 0))
-        head_r, head_i = load_one(a, j * (row + column), COMPLEX)
+        head_r, head_i = load_one(a, j * (row + 1), COMPLEX)
         # the column becomes beta on the diagonal, of the sign or phase that cancels nothing in v
         if COMPLEX:
             size = modulus(head_r, head_i, COMPLEX)
@@ -394,6 +402,7 @@ def qr_panel(
         empty = norm == 0
         lead_r = tl.where(empty, 1.0, head_r - beta_r)
         lead_i = tl.where(empty, 0.0, head_i - beta_i)
+        scale, lead_r, lead_i = reciprocal(lead_r, lead_i, COMPLEX)
         here = (k == j)[None, :]
         right = (k > j)[None, :]
         coming = (k == j + 1)[None, :]
@@ -403,8 +412,8 @@ def qr_panel(
         for start in range(j, rows, ROWS):
             at = start + i
             mask = (at < rows)[:, None] & inside[None, :]
-            re, im = load(a, at[:, None] * row + k[None, :] * column, mask, COMPLEX)
-            vr, vi = _reflector(re, im, at == j, here, lead_r, lead_i, COMPLEX)
+            re, im = load(a + start * row * words, tile, mask, COMPLEX)
+            vr, vi = _reflector(re, im, at == j, here, scale, lead_r, lead_i, COMPLEX)
             vr = tl.where(at < rows, vr, 0.0)
             lengths += square(vr, vi, COMPLEX)
             # of columns on the left the part below the diagonal is that of their own vectors
@@ -418,15 +427,15 @@ def qr_panel(
         for start in range(j, rows, ROWS):
             at = start + i
             mask = (at < rows)[:, None] & inside[None, :]
-            spot = at[:, None] * row + k[None, :] * column
-            re, im = load(a, spot, mask, COMPLEX)
+            some = a + start * row * words
+            re, im = load(some, tile, mask, COMPLEX)
             corner = at == j
-            vr, vi = _reflector(re, im, corner, here, lead_r, lead_i, COMPLEX)
+            vr, vi = _reflector(re, im, corner, here, scale, lead_r, lead_i, COMPLEX)
             yr, yi = multiply(vr[:, None], vi[:, None], tau * wr[None, :], tau * wi[None, :], COMPLEX)
             re = tl.where(right, re - yr, tl.where(here, tl.where(corner, beta_r, vr)[:, None], re))
             if COMPLEX:
                 im = tl.where(right, im - yi, tl.where(here, tl.where(corner, beta_i, vi)[:, None], im))
-            store(a, spot, re, im, mask, COMPLEX)
+            store(some, tile, re, im, mask, COMPLEX)
             below = ((at > j) & (at < rows))[:, None] & coming
             squares += tl.sum(tl.where(below, square(re, im, COMPLEX), 0.0), 1)
         # column j of T: -tau T (Vᴴ v), of which w has the conjugate
@@ -443,15 +452,15 @@ def qr_panel(
     for start in range(0, rows, ROWS):
         at = (start + i)[:, None]
         mask = (at < rows) & inside[None, :]
-        re, im = load(a, at * row + k[None, :] * column, mask & (at > k[None, :]), COMPLEX)
+        re, im = load(a + start * row * words, tile, mask & (at > k[None, :]), COMPLEX)
         re = tl.where(at == k[None, :], 1.0, re)
-        store(v, at * v_row + k[None, :] * v_column, re, im, mask, COMPLEX)
+        store(v, at * v_row + k[None, :], re, im, mask, COMPLEX)
 
 
 @triton.jit
-def _reflector(re, im, corner, here, lead_r, lead_i, COMPLEX: tl.constexpr):
-    """The vector of a reflection in some rows of a panel, from the column as it was."""
+def _reflector(re, im, corner, here, scale, lead_r, lead_i, COMPLEX: tl.constexpr):
+    """The vector of a reflection in some rows of a panel, from the column as it was and a reciprocal."""
     vr = tl.sum(tl.where(here, re, 0.0), 1)
     vi = tl.sum(tl.where(here, im, 0.0), 1) if COMPLEX else vr
-    vr, vi = divide(vr, vi, lead_r, lead_i, COMPLEX)
+    vr, vi = multiply(vr * scale, vi * scale, lead_r, lead_i, COMPLEX)
     return tl.where(corner, 1.0, vr), tl.where(corner, 0.0, vi)
