@@ -115,6 +115,46 @@ def poch(a: mpf, m: mpf) -> mpf:
     return mp.gammaprod([a + m], [a])
 
 
+def gammainc(a: mpf, x: mpf) -> mpf:
+    return mp.gammainc(a, 0, x, regularized=True)
+
+
+def gammaincc(a: mpf, x: mpf) -> mpf:
+    return mp.gammainc(a, x, mp.inf, regularized=True)
+
+
+def betainc(a: mpf, b: mpf, x: mpf) -> mpf:
+    """By the hypergeometric series of positive terms, of the tail where it converges faster."""
+    with mp.workprec(600):
+        if x > 0.5:
+            upper = 1 - betainc(b, a, 1 - x)
+            if upper > mpf(2) ** -300:
+                return upper
+        total = term = mpf(1)
+        n = 0
+        while term > total * mpf(2) ** -400:
+            term *= (a + b + n) * x / (a + 1 + n)
+            total += term
+            n += 1
+        return mp.exp(a * mp.log(x) + b * mp.log1p(-x) - log_beta(a, b)) / a * total
+
+
+def stdtr(df: mpf, t: mpf) -> mpf:
+    y = t * t / (df + t * t)
+    half = mpf(0.5)
+    tail = (betainc(df / 2, half, 1 - y) if y > half else 1 - betainc(half, df / 2, y)) / 2
+    return tail if t < 0 else 1 - tail
+
+
+def fdtr(dfn: mpf, dfd: mpf, x: mpf) -> mpf:
+    return betainc(dfn / 2, dfd / 2, dfn * x / (dfd + dfn * x))
+
+
+def near_one(a: mpf, b: mpf, x: mpf) -> mpf:
+    """The size whose eps is the unit of an incomplete beta function of small b above the mean or 0.95: that of 1."""
+    return mpf(0.5) if b < 1 and x > min(a / (a + b), mpf(0.95)) else mpf(0)
+
+
 def beside(function: Any, size: Any) -> Any:
     """The unit of a function whose zeros its condition forbids to find: that of the result, or eps times a size."""
     return lambda form, *x: max(form.ulp(function(*x)), mpf(2) ** (1 - form.precision) * size(*x))
@@ -142,6 +182,37 @@ def finite_beta(a: np.ndarray, b: np.ndarray) -> Any:
 def finite_poch(a: np.ndarray, m: np.ndarray) -> Any:
     inside = (np.abs(a) < 1e15) & (np.abs(m) < 1e15) & (a != 0) & (a + m != 0) & (np.abs(m) > 1e-30)
     return inside & no_pole(31)(a) & no_pole(31)(a + m)
+
+
+def of_one_scale(rng: np.random.Generator, n: int, form: Format) -> tuple[Any, Any]:
+    """a of any moderate size and x near it, within some deviations or some factors."""
+    a = np.exp2(rng.uniform(-10, 10, n))
+    a[::2] = rng.uniform(0, 40, a[::2].size)
+    x = np.abs(a + rng.standard_normal(n) * 3 * np.sqrt(a))
+    x[::3] = a[::3] * np.exp2(rng.uniform(-3, 3, x[::3].size))
+    x[::5] = np.exp2(rng.uniform(-20, 5, x[::5].size))
+    return a, x
+
+
+def moderate(a: np.ndarray, x: np.ndarray) -> Any:
+    """What mpmath can compute in reasonable time."""
+    return (a > 1e-12) & (x > 1e-30) & (a < 1e4) & (x < 1e4)
+
+
+def three_of_one_scale(rng: np.random.Generator, n: int, form: Format) -> tuple[Any, Any, Any]:
+    """Parameters of any moderate size, and x anywhere or within some deviations of the mean."""
+    a, b = np.exp2(rng.uniform(-8, 9, n)), np.exp2(rng.uniform(-8, 9, n))
+    mean = a / (a + b)
+    near = mean + rng.standard_normal(n) * 2 * np.sqrt(mean * (1 - mean) / (a + b + 1))
+    return a, b, np.where((near > 0) & (near < 1) & (rng.random(n) < 0.6), near, rng.random(n))
+
+
+def degrees(rng: np.random.Generator, n: int, form: Format) -> tuple[Any, Any]:
+    return np.exp2(rng.uniform(-6, 9, n)), rng.standard_normal(n) * np.exp2(rng.uniform(-12, 6, n))
+
+
+def two_degrees(rng: np.random.Generator, n: int, form: Format) -> tuple[Any, Any, Any]:
+    return np.exp2(rng.uniform(-6, 9, n)), np.exp2(rng.uniform(-6, 9, n)), np.exp2(rng.standard_normal(n) * 2)
 
 
 def around_integers(form: Format) -> list[mpf]:
@@ -214,6 +285,36 @@ FUNCTIONS = [
         bound=4,
     ),
     Function("poch", wide(poch), finite_poch, ((-8, 8),), pairs=two_sizes, bound=4),
+    Function("gammainc", gammainc, moderate, ((0, 20),), pairs=of_one_scale, bound=4),
+    Function("gammaincc", gammaincc, moderate, ((0, 20),), pairs=of_one_scale, bound=4),
+    Function("chdtr", lambda v, x: gammainc(v / 2, x / 2), moderate, ((0, 20),), pairs=of_one_scale, bound=4),
+    Function("chdtrc", lambda v, x: gammaincc(v / 2, x / 2), moderate, ((0, 20),), pairs=of_one_scale, bound=4),
+    Function(
+        "betainc",
+        betainc,
+        lambda a, b, x: (a > 1e-6) & (b > 1e-6) & (a < 1e3) & (b < 1e3) & (x > 1e-30) & (x < 1),
+        ((0, 1),),
+        pairs=three_of_one_scale,
+        unit=beside(betainc, lambda a, b, x: near_one(a, b, x)),
+        bound=4,
+    ),
+    Function(
+        "stdtr",
+        stdtr,
+        lambda df, t: (df > 1e-3) & (df < 1e3) & (np.abs(t) < 1e5) & (np.abs(t) > 1e-9),
+        ((0, 4),),
+        pairs=degrees,
+        bound=4,
+    ),
+    Function(
+        "fdtr",
+        fdtr,
+        lambda n, m, x: (n > 1e-3) & (m > 1e-3) & (n < 1e3) & (m < 1e3) & (x > 1e-9) & (x < 1e4),
+        ((0, 4),),
+        pairs=two_degrees,
+        unit=beside(fdtr, lambda n, m, x: near_one(n / 2, m / 2, n * x / (m + n * x))),
+        bound=4,
+    ),
     Function("i0", lambda x: bessel(0, x), anywhere, ((-5, 5), (-100, 100), (690, 715)), bound=4),
     Function("i0e", lambda x: scaled_bessel(0, x), anywhere, ((-5, 5), (-100, 100)), bound=4),
     Function("i1", lambda x: bessel(1, x), anywhere, ((-5, 5), (-100, 100), (690, 715)), bound=4),

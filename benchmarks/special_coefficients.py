@@ -62,6 +62,34 @@ def root_of_digamma() -> mpf:
     return mp.findroot(mp.digamma, mpf(1.46163))
 
 
+def temme(orders: int, terms: int = 120) -> list[list[mpf]]:
+    """Coefficients in η of c_k, k < orders: DLMF 8.12.10-11, for the incomplete gamma function of large a, where
+    η²/2 = μ - log(1 + μ)."""
+    mu = [mpf(0), mpf(1)]  # μ μ' = η (1 + μ)
+    for n in range(2, terms + 2 * orders + 3):
+        mu.append((mu[n - 1] - mp.fsum(i * mu[i] * mu[n + 1 - i] for i in range(2, n))) / (n + 1))
+    inverse = [mpf(1)]  # η/μ
+    for n in range(1, len(mu) - 1):
+        inverse.append(-mp.fsum(mu[i + 1] * inverse[n - i] for i in range(1, n + 1)))
+    # Γ(z) e^z z^(1/2 - z)/√(2π) = Σ g_k z^-k
+    log_gamma = [mpf(0)] * (orders + 1)
+    for k in range(1, orders + 1, 2):
+        log_gamma[k] = mp.bernoulli(k + 1) / (k * (k + 1))
+    g = [mpf(1)]
+    for n in range(1, orders + 1):
+        g.append(mp.fsum(k * log_gamma[k] * g[n - k] for k in range(1, n + 1)) / n)
+    c = [inverse[1:]]
+    for k in range(1, orders):
+        before = c[-1]
+        c.append([(n + 2) * before[n + 2] + (-1) ** k * g[k] * inverse[n + 1] for n in range(len(before) - 2)])
+    return c
+
+
+TEMME_ORDERS = {"32": 4, "64": 12}
+TEMME_FROM = 20
+"""The least a of the uniform expansion, and how many orders it takes."""
+
+mp.prec = 200
 SERIES = [
     Series(
         "ERF",
@@ -138,6 +166,17 @@ SERIES = [
     ),
     *(
         Series(
+            f"TEMME_{k}",
+            f"c_{k}(η) of the incomplete gamma function's uniform expansion, |η| ≤ 1",
+            lambda eta, c=c: mp.polyval(c[::-1], eta),
+            -1,
+            1,
+            0.5 * float(TEMME_FROM) ** -k,
+        )
+        for k, c in enumerate(temme(max(TEMME_ORDERS.values())))
+    ),
+    *(
+        Series(
             f"I{k}_FAR",
             f"√x e^-x I{'₀₁'[k]}(x) in t = 8/x - 1, x ≥ 4",
             lambda t, k=k: (
@@ -199,7 +238,6 @@ def powers(series: Series, coefficients: list[mpf]) -> list[mpf]:
 
 
 def main() -> None:
-    mp.prec = 160
     print('"""Polynomials of the special functions, the leading coefficient first.')
     print()
     print('Made by benchmarks/special_coefficients.py, which says how; not to be edited."""')
@@ -215,9 +253,11 @@ def main() -> None:
         coefficients = chebyshev(series)
         print(f"\n# {series.says}")
         for bits, (tolerance, dtype) in PRECISION.items():
+            if series.name.startswith("TEMME") and int(series.name[6:]) >= TEMME_ORDERS[bits]:
+                continue
             count = NODES
             rest = mpf(0)
-            while rest + abs(coefficients[count - 1]) < tolerance / series.weight * (
+            while count > 2 and rest + abs(coefficients[count - 1]) < tolerance / series.weight * (
                 1 if series.weight < 1 else min(abs(c) for c in coefficients[:1])
             ):
                 count -= 1

@@ -107,6 +107,10 @@ SPECIAL = [
     *(Row(name, REAL, 1, "float") for name in ("erf", "erfc", "erfinv", "erfcinv", "ndtr", "ndtri", "log_ndtr")),
     *(Row(name, REAL, 1, "float") for name in ("gamma", "gammaln", "digamma")),
     *(Row(name, REAL, 2, "float") for name in ("beta", "betaln", "poch")),
+    *(Row(name, REAL, 2, "float") for name in ("gammainc", "gammaincc", "chdtr", "chdtrc")),
+    Row("betainc", REAL, 3, "float"),
+    Row("stdtr", REAL, 2, "float"),
+    Row("fdtr", REAL, 3, "float"),
     *(Row(name, REAL, 1, "float") for name in ("i0", "i0e", "i1", "i1e")),
 ]
 """The functions of `nbx_array.special`: tests/test_special.py compares with SciPy, its neighbours with mpmath."""

@@ -24,13 +24,17 @@ def outside(x: np.ndarray) -> np.ndarray:
     return ~np.isfinite(x) | ((x <= 0) & (x == np.floor(x)))
 
 
-def near_zero(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Where SciPy's gamma functions over- or underflow on the way."""
-    return np.minimum(abs(x), abs(y)) < 1e-300
+def near_zero(*x: np.ndarray, limit: float = 1e-300) -> np.ndarray:
+    """Where SciPy's functions over- or underflow on the way."""
+    return np.any([(np.abs(a) < limit) & (a != 0) for a in x], axis=0)
 
 
 # Where SciPy's answer is not the function's: its limit, or its value at arguments that SciPy computes otherwise.
 DEPARTURES = {
+    **dict.fromkeys(("gammainc", "gammaincc", "chdtr", "chdtrc"), lambda a, x: near_zero(a, x, limit=1e-40)),
+    **dict.fromkeys(
+        ("betainc", "fdtr", "stdtr"), lambda *x: near_zero(*x, limit=1e-40) | (np.max(np.abs(x), axis=0) > 1e6)
+    ),
     **dict.fromkeys(
         ("beta", "betaln", "poch"), lambda x, y: outside(x) | outside(y) | outside(x + y) | near_zero(x, y)
     ),
@@ -55,7 +59,8 @@ def close(got: np.ndarray, wanted: np.ndarray, tolerance: float) -> np.ndarray:
 @np.errstate(all="ignore")
 def test_special_values_are_those_of_scipy(row, name, xp):
     dtype = np.dtype(name)
-    values = np.unique(VALUES.astype(dtype).view(f"u{dtype.itemsize}")).view(dtype)
+    chosen = VALUES if row.arity < 3 else VALUES[np.isin(np.abs(VALUES), [1e-30, 1e300], invert=True)]
+    values = np.unique(chosen.astype(dtype).view(f"u{dtype.itemsize}")).view(dtype)
     x = [np.ascontiguousarray(a) for a in np.array(list(itertools.product(values, repeat=row.arity))).T]
     got = xp.asnumpy(getattr(xp.special, row.name)(*map(xp.asarray, x)))
     wide = [a.astype(np.float64) for a in x]

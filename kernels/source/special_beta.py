@@ -177,6 +177,22 @@ def beta(a, b):
 
 
 @triton.jit
+def log_beta_pair(a, b):
+    """(h, l, scale) with log |B(a, b)| = (h + l) · scale, for a ≥ b that are not very small."""
+    h, l, n, log, low, scale, direct = beta_parts(a, b)
+    flip = tl.where(h < 0.0, -1.0, 1.0)
+    h, l = log_of_any_pair(h * flip, l * flip)
+    if a.dtype == tl.float32:
+        eh, el = pair_mul_float(constant(0.6931471824645996, a), constant(-1.9046542121259336e-09, a), n.to(tl.float32))
+    else:
+        eh, el = pair_mul_float(constant(0.6931471805599453, a), constant(2.3190468138462996e-17, a), n.to(tl.float64))
+    h, l = pair_add(h, l, eh, el)
+    back = div(constant(1.0, a), scale)
+    h, l = pair_add(h * back, l * back, tl.where(direct, 0.0, log), tl.where(direct, 0.0, low))
+    return h, l, scale
+
+
+@triton.jit
 def betaln(a, b):
     """log |B(a, b)|."""
     nan = (a != a) | (b != b)
@@ -186,22 +202,13 @@ def betaln(a, b):
     tiny = is_tiny(t)
     pole = is_pole(x + y)
     usual = ~(nan | infinite | unbounded | tiny | pole | (tl.abs(x) == INFINITY) | (tl.abs(y) == INFINITY))
-    h, l, n, log, low, scale, direct = beta_parts(tl.where(usual, x, 1.0), tl.where(usual, y, 1.0))
-    flip = tl.where(h < 0.0, -1.0, 1.0)
-    mh, ml = log_of_any_pair(h * flip, l * flip)
-    if a.dtype == tl.float32:
-        eh, el = pair_mul_float(constant(0.6931471824645996, a), constant(-1.9046542121259336e-09, a), n.to(tl.float32))
-    else:
-        eh, el = pair_mul_float(constant(0.6931471805599453, a), constant(2.3190468138462996e-17, a), n.to(tl.float64))
-    mh, ml = pair_add(mh, ml, eh, el)
-    back = div(scale * 0.0 + 1.0, scale)
-    mh, ml = pair_add(mh * back, ml * back, tl.where(direct, 0.0, log), tl.where(direct, 0.0, low))
-    result = (mh + ml) * scale
+    h, l, scale = log_beta_pair(tl.where(usual, x, 1.0), tl.where(usual, y, 1.0))
+    # log |1/t + 1/other|
     small = negate(natural_log(tl.abs(t)))
     near = tl.abs(other) < 1.0
     ratio = div(t, tl.where(near, other, 1.0))
     small = tl.where(near, small + natural_log(tl.abs(ratio + 1.0)), small)
-    result = tl.where(tiny, small, result)
+    result = tl.where(tiny, small, (h + l) * scale)
     result = tl.where(pole | unbounded, -INFINITY, result)
     return tl.where(nan, float("nan"), tl.where(infinite, INFINITY, result))
 
