@@ -143,7 +143,7 @@ def rotations(device: Device) -> Launches:
 
 
 FAMILIES: dict[str, Callable[[Device], Launches]] = {
-    **{name: registry.FAMILIES[name] for name in ("pointwise", "scalars", "casts", "where", "creation")},
+    **{name: registry.FAMILIES[name] for name in ("pointwise", "special", "scalars", "casts", "where", "creation")},
     "mixed": mixed,
     "copies": copies,
     "indexing": indexed,
@@ -154,7 +154,7 @@ FAMILIES: dict[str, Callable[[Device], Launches]] = {
     "fft": registry.FAMILIES["fft"],
     "scan": scans,
     "sort": sorts,
-    "sets": registry.FAMILIES["sets"],
+    **{name: registry.FAMILIES[name] for name in ("sets", "random")},
 }
 
 

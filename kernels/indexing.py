@@ -219,3 +219,21 @@ def running_total(counts: Storage, blocks: int) -> int:
     traffic.bytes_to_host += 8
     get_driver(device.backend).copy_to_host(ctypes.addressof(total), end, 8, device.index, current_stream(device))
     return total.value
+
+
+# ------------------------------------------------------------------------------------------------------- counts
+
+
+def tally_launcher(dtype: np.dtype, wide: bool, device: Device) -> Launcher:
+    """The kernel that counts how often each number occurs in an array of a dtype; `wide` for counts beyond 2^31."""
+    limits = rule(device)
+    signature = {"index": type_row(dtype).pointer, "counts": "*i64" if wide else "*i32", "n": "i64"}
+    return _launcher("count", signature, {"BLOCK": limits.block}, device, num_warps=limits.num_warps)
+
+
+def tally(index: View, counts: View) -> None:
+    """Add to counts, int32 or int64, how often each of their places occurs in a contiguous array of such places."""
+    device = index.storage.device
+    n = math.prod(index.shape)
+    launcher = tally_launcher(index.dtype, counts.dtype.itemsize == 8, device)
+    launcher.spread((index.address, counts.address, n), -(-n // rule(device).block), 1, 1)

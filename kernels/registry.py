@@ -136,8 +136,10 @@ def strided(device: Device) -> Launches:
 
 
 def indexed(device: Device) -> Launches:
-    """Offsets of index arrays, gather and scatter, positions of masks."""
+    """Offsets of index arrays, gather and scatter, positions of masks, counts."""
     for dtype in INTEGERS:
+        for wide in (True, False):
+            yield lambda dtype=dtype, wide=wide: indexing.tally_launcher(dtype, wide, device)  # type: ignore[misc]
         for first in (True, False):
             yield lambda dtype=dtype, first=first: indexing.offsets_launcher(dtype, first, device)  # type: ignore[misc]
     nowhere = wrap(0, 0, device, None)
@@ -236,7 +238,7 @@ def sorts(device: Device) -> Launches:
 
 def distinct(device: Device) -> Launches:
     """Counting and placing the distinct elements of sorted vectors, for every dtype, with all that is asked for."""
-    for dtype in DTYPES:
+    for dtype in dtypes_of(device):
         yield partial(sets.count_launcher, dtype, device)
         for wanted in ((False, False, False), (False, False, True), (False, True, False), (True, True, True)):
             yield partial(sets.place_launcher, dtype, device, *wanted)

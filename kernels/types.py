@@ -76,6 +76,12 @@ def check_device(dtype: np.dtype, device: Device) -> None:
         raise DtypeAbsent(f"{device} has no {dtype}; ask for {narrower} by dtype or astype")
 
 
+def parameter(dtype: np.dtype, device: Device) -> str:
+    """Triton's type string of a scalar argument. Without float64 a number meets a 16-bit float as float32."""
+    kind = type_row(dtype).parameter
+    return "fp32" if kind == "fp64" and device.backend in WITHOUT_FLOAT64 else kind
+
+
 def default_float(device: Device) -> np.dtype:
     """float64, or float32 on a device without it (Metal)."""
     return np.dtype(np.float32 if device.backend in WITHOUT_FLOAT64 else np.float64)
@@ -83,10 +89,3 @@ def default_float(device: Device) -> np.dtype:
 
 def default_complex(device: Device) -> np.dtype:
     return np.dtype(np.complex64 if device.backend in WITHOUT_FLOAT64 else np.complex128)
-
-
-def parameter(dtype: np.dtype, device: Device) -> str:
-    """Triton's type string of a scalar argument of a dtype. A float for a 16-bit array is rounded to float32 first on a
-    device without float64."""
-    text = type_row(dtype).parameter
-    return "fp32" if text == "fp64" and device.backend in WITHOUT_FLOAT64 else text

@@ -1,4 +1,4 @@
-"""The Python array API standard, every function a Triton kernel over our own device memory."""
+"""The Python array API standard and what NumPy has beyond it, as Triton kernels over our own device memory."""
 
 try:
     import nbx_array.backend as _  # the other floors, which only an installation has under this name
@@ -179,6 +179,13 @@ def __getattr__(name: str) -> object:
         from nbx_array._data_types import bfloat16
 
         return bfloat16()
-    from nbx_array._numpy_functions import hint
+    from nbx_array._numpy_names import find
 
-    raise AttributeError(f"module 'nbx_array' has no attribute {name!r}{hint(name)}")
+    value = globals()[name] = find(name)
+    return value
+
+
+def __dir__() -> list[str]:
+    from nbx_array._numpy_names import NAMES
+
+    return sorted({*globals(), "bfloat16", "fft", "linalg", "random", "special", *NAMES})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +112,7 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
         try:
             sig = sig.reflected[name][type(other)]
         except KeyError:
-            return _slow_binary(name, other, self) if _is_scalar(other) else NotImplemented
+            return _slow_binary(name, other, self) if _is_scalar(other) or type(other) is list else NotImplemented
         new = Array()
         new.sig = sig
         new.dims = self.dims
@@ -164,7 +165,7 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
         if sig is not None:
             return _deferred(sig, y.dims, (left, *y.args), y.keep, y.geo)
     other = right if isinstance(left, Array) else left
-    if not isinstance(other, Array) and not _is_scalar(other):
+    if not isinstance(other, (Array, list, tuple)) and not _is_scalar(other):
         if isinstance(other, np.ndarray):
             raise TypeError(
                 f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray"
@@ -324,7 +325,12 @@ class Array(Methods, Expression):
     __ge__ = _binary("greater_equal")
     __eq__ = _binary("equal")
     __ne__ = _binary("not_equal")
-    __hash__ = None  # type: ignore[assignment]
+
+    def __hash__(self) -> int:
+        """That of the element: what NumPy has as a scalar is an array of no dimension here."""
+        if self.shape:
+            raise TypeError("unhashable type: 'Array'")
+        return hash(self.item())
 
     __radd__ = _reflected("add")
     __rsub__ = _reflected("subtract")
@@ -402,10 +408,20 @@ class Array(Methods, Expression):
         """The real part: a view of a complex array, the array itself of a real dtype."""
         return part("real", self)
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        part("real", self)[...] = value
+
     @property
     def imag(self) -> Array:
         """The imaginary part: a view of a complex array; zeros for a real dtype."""
         return part("imag", self) if self.dtype.kind == "c" else filled(self.shape, 0, self.dtype, self.device, "imag")
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError(f"imag: an array of dtype {self.dtype} has no imaginary part to set")
+        part("imag", self)[...] = value
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Array:
         """The array on a device: itself if it lies there, else a copy.
@@ -557,10 +573,11 @@ class Array(Methods, Expression):
 
     # ------------------------------------------------------------------------------------------------- conversions
 
-    def item(self) -> Any:
-        """The only element as a Python scalar; ValueError if there are more or none. Waits for the device."""
-        if self.size != 1:
-            raise ValueError(f"item: can only convert an array of size 1 to a Python scalar, got shape {self.shape}")
+    def item(self, *place: Any) -> Any:
+        """The only element as a Python scalar, or the one at a place; ValueError if there are more or none. Waits for
+        the device."""
+        if place or self.size != 1:
+            return import_module("nbx_array._numpy_methods").item(self, *place)
         return asnumpy(self).item()
 
     def tolist(self) -> Any:
@@ -646,12 +663,13 @@ class Array(Methods, Expression):
     if not TYPE_CHECKING:  # a type checker would let every name pass
 
         def __getattr__(self, name: str) -> Any:
-            """NumPy's methods are functions here, which the error names."""
-            from nbx_array._numpy_functions import hint
+            """Some of NumPy's methods are functions here, which the error names."""
+            from nbx_array._numpy_names import advice_on_method
 
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)  # a property that raised: once more, for its own error
-            raise AttributeError(f"'Array' object has no attribute {name!r}{hint(name)}", name=name, obj=self)
+            message = f"'Array' object has no attribute {name!r}{advice_on_method(name)}"
+            raise AttributeError(message, name=name, obj=self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (asnumpy(self), str(self.device))

@@ -1,10 +1,13 @@
-"""Creation functions of the standard."""
+"""Creation functions of the standard.
+
+`order` and `subok` are NumPy's: a new array lies in C order whatever is asked for, and there are no subclasses.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -50,19 +53,27 @@ def _new(shape: tuple[int, ...], dtype: np.dtype, device: Device) -> Array:
     return from_view(Array, View(storage, dtype, shape, contiguous_strides(shape), 0))
 
 
-def _array(x: Any, name: str) -> Array:
-    if not isinstance(x, Array):
-        raise TypeError(f"{name}: expected an array, got {type(x).__name__}; convert it with nbx_array.asarray")
-    return x
+def _array(x: Any, name: str, device: Device | None = None) -> Array:
+    """An operand as an array: scalars and nested sequences become one; TypeError for all else, ndarrays too."""
+    if isinstance(x, Array):
+        return x
+    if isinstance(x, (list, tuple, int, float, complex, np.generic)):
+        try:
+            return asarray(x, device=device)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise type(error)(f"{name}: {error}") from None
+    raise TypeError(f"{name}: expected an array, got {type(x).__name__}; convert it with nbx_array.asarray")
 
 
 def _arrays(sequence: Any, name: str) -> list[Array]:
-    if not isinstance(sequence, Iterable):
+    if not isinstance(sequence, Iterable) or isinstance(sequence, (str, np.ndarray)):
         raise TypeError(f"{name}: expected a sequence of arrays, got {describe(sequence)}")
     return [_array(x, name) for x in sequence]
 
 
-def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Array:
+def asarray(
+    obj: Any, /, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None
+) -> Array:
     """An array of the given data.
 
     obj: an array, a Python or NumPy scalar, nested sequences of them, an ndarray or anything that NumPy or DLPack can
@@ -104,8 +115,8 @@ def _of_host(obj: Any, dtype: np.dtype | None, device: Device, copy: bool | None
         if not isinstance(obj, np.ndarray) or device.backend != "cpu" or dtype not in (None, obj.dtype):
             raise ValueError(f"asarray: {type(obj).__name__} cannot become an array of {device} without a copy")
         return from_dlpack(obj, copy=False)
-    if isinstance(obj, (list, tuple)):
-        obj = _fetched(obj)
+    if isinstance(obj, (list, tuple)) and _holds_arrays(obj):
+        return _of_array(_stacked(obj), dtype, device, None)
     try:
         host = np.asarray(obj)
     except ValueError as error:  # ragged sequences
@@ -149,11 +160,34 @@ def _only_numbers(obj: Any) -> bool:
     return isinstance(obj, (int, float, complex))
 
 
-def _fetched(obj: Any) -> Any:
-    """Nested sequences with the arrays among them read to the host."""
-    if isinstance(obj, Array):
-        return np.asarray(obj)
-    return type(obj)(map(_fetched, obj)) if type(obj) in (list, tuple) else obj
+def _holds_arrays(obj: Any) -> bool:
+    """Whether there is an array of ours among nested sequences."""
+    if not isinstance(obj, (list, tuple)):
+        return isinstance(obj, Array)
+    types = set(map(type, obj))  # one pass in C over what are mostly numbers
+    return Array in types or (not types.isdisjoint((list, tuple)) and any(map(_holds_arrays, obj)))
+
+
+def _stacked(obj: Any) -> Array:
+    """Nested sequences with arrays among them, joined on the arrays' device."""
+    from nbx_array._manipulation import stack
+
+    if not isinstance(obj, (list, tuple)):
+        return asarray(obj)
+    where = next((x.device for x in _leaves(obj) if isinstance(x, Array)), None)
+    parts = [_stacked(x) if _holds_arrays(x) else asarray(x, device=where) for x in obj]
+    if len({x.shape for x in parts}) > 1:
+        shapes = ", ".join(str(x.shape) for x in parts)
+        raise ValueError(f"asarray: the sequence has an inhomogeneous shape: its elements' shapes are {shapes}")
+    return stack(parts)
+
+
+def _leaves(obj: Any) -> Iterator[Any]:
+    if isinstance(obj, (list, tuple)):
+        for x in obj:
+            yield from _leaves(x)
+    else:
+        yield obj
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
@@ -172,7 +206,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return import_view(x, None if device is None else detect.find_device(device), copy)
 
 
-def empty(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
+def empty(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
     """An array of the given shape whose elements are whatever its memory held. The default dtype is float64.
 
     Standard: creation functions, `empty`.
@@ -185,7 +219,16 @@ def empty(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
     return _new(_shape(shape, kind, "empty"), kind, where)
 
 
-def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+def empty_like(
+    x: Array,
+    /,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: Any = None,
+) -> Array:
     """An array of x's shape whose elements are whatever its memory held; x's dtype and device unless given.
 
     Standard: creation functions, `empty_like`.
@@ -193,11 +236,12 @@ def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     >>> xp.empty_like(xp.ones(3)).shape
     (3,)
     """
-    _array(x, "empty_like")
-    return empty(x.shape, dtype=x.dtype if dtype is None else dtype, device=_device(device, x.device))
+    x = _array(x, "empty_like")
+    chosen = x.dtype if dtype is None else dtype
+    return empty(x.shape if shape is None else shape, chosen, device=_device(device, x.device))
 
 
-def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
     """An array of the given shape, every element `fill_value`: a scalar or a 0-d array.
 
     The default dtype is that of the value. Raises OverflowError for an int that the dtype cannot hold. Standard:
@@ -226,7 +270,17 @@ def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: Any = None
     return filled(_shape(shape, chosen, "full"), fill_value, chosen, where, "full")
 
 
-def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+def full_like(
+    x: Array,
+    /,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: Any = None,
+) -> Array:
     """An array of x's shape, every element `fill_value`; x's dtype and device unless given.
 
     Standard: creation functions, `full_like`.
@@ -234,11 +288,12 @@ def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = 
     >>> xp.full_like(xp.ones(3), 7)
     Array([7., 7., 7.], device='cpu')
     """
-    _array(x, "full_like")
-    return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=_device(device, x.device))
+    x = _array(x, "full_like")
+    chosen = x.dtype if dtype is None else dtype
+    return full(x.shape if shape is None else shape, fill_value, dtype=chosen, device=_device(device, x.device))
 
 
-def zeros(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
+def zeros(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
     """An array of zeros; float64 by default. Standard: creation functions, `zeros`.
 
     >>> xp.zeros(3)
@@ -249,17 +304,27 @@ def zeros(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
     return filled(_shape(shape, kind, "zeros"), 0, kind, where, "zeros")
 
 
-def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+def zeros_like(
+    x: Array,
+    /,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: Any = None,
+) -> Array:
     """An array of zeros of x's shape; x's dtype and device unless given. Standard: creation functions, `zeros_like`.
 
     >>> xp.zeros_like(xp.asarray([1, 2]))
     Array([0, 0], device='cpu')
     """
-    _array(x, "zeros_like")
-    return zeros(x.shape, dtype=x.dtype if dtype is None else dtype, device=_device(device, x.device))
+    x = _array(x, "zeros_like")
+    chosen = x.dtype if dtype is None else dtype
+    return zeros(x.shape if shape is None else shape, chosen, device=_device(device, x.device))
 
 
-def ones(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
+def ones(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
     """An array of ones; float64 by default. Standard: creation functions, `ones`.
 
     >>> xp.ones(3)
@@ -270,17 +335,27 @@ def ones(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
     return filled(_shape(shape, kind, "ones"), 1, kind, where, "ones")
 
 
-def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+def ones_like(
+    x: Array,
+    /,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: Any = None,
+) -> Array:
     """An array of ones of x's shape; x's dtype and device unless given. Standard: creation functions, `ones_like`.
 
     >>> xp.ones_like(xp.asarray([1.5, 2]))
     Array([1., 1.], device='cpu')
     """
-    _array(x, "ones_like")
-    return ones(x.shape, dtype=x.dtype if dtype is None else dtype, device=_device(device, x.device))
+    x = _array(x, "ones_like")
+    chosen = x.dtype if dtype is None else dtype
+    return ones(x.shape if shape is None else shape, chosen, device=_device(device, x.device))
 
 
-def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Array:
+def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Array:
     """Numbers from start (0 where only one number is given) up to but not including stop, `step` apart.
 
     The dtype is int64 if all numbers are integers, else the default float. Raises ValueError for a step of zero or
@@ -323,16 +398,29 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
 
 
 def linspace(
-    start: complex, stop: complex, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
-) -> Array:
+    start: complex,
+    stop: complex,
+    /,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
     """`num` evenly spaced numbers from start to stop, which is the last one if `endpoint`.
 
-    The default dtype is the default float, complex if either end is. Raises ValueError for a negative num. Standard:
-    creation functions, `linspace`.
+    retstep: return the step, a 0-d array, beside them. The default dtype is the default float, complex if either end
+    is. Raises ValueError for a negative num. Standard: creation functions, `linspace`.
 
     >>> xp.linspace(0, 1, 5)
     Array([0.  , 0.25, 0.5 , 0.75, 1.  ], device='cpu')
     """
+    start, stop = _ends("linspace", start, stop)
+    if retstep:
+        numbers = linspace(start, stop, num, endpoint, dtype=dtype, device=device)
+        gaps = operator.index(num) - bool(endpoint)
+        return numbers, asarray((stop - start) / gaps if gaps > 0 else math.nan, device=device)
     where = _device(device)
     try:
         count = operator.index(num)
@@ -364,6 +452,14 @@ def linspace(
     return out
 
 
+def _ends(name: str, start: Any, stop: Any) -> tuple[Any, Any]:
+    """Two numbers, which 0-d arrays may give."""
+    ends = tuple(x.item() if isinstance(x, (Array, np.generic)) else x for x in (start, stop))
+    if not all(isinstance(x, (int, float, complex)) for x in ends):
+        raise TypeError(f"{name}: start and stop are numbers, not {start!r} and {stop!r}")
+    return ends
+
+
 def logspace(
     start: float,
     stop: float,
@@ -380,6 +476,7 @@ def logspace(
     >>> xp.logspace(0, 3, 4)
     Array([   1.,   10.,  100., 1000.], device='cpu')
     """
+    start, stop = _ends("logspace", start, stop)
     exponents = linspace(start, stop, num, endpoint=endpoint, device=device)
     powers = _elementwise.pow(base, exponents)
     return powers if dtype is None else cast(powers, as_dtype(dtype, "logspace"))
@@ -389,7 +486,9 @@ def _elementwise_part(x: Array, name: str) -> Array:
     return _elementwise.real(x) if name == "real" else _elementwise.imag(x)
 
 
-def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Array:
+def eye(
+    n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: Any = None, order: str = "C", *, device: Any = None
+) -> Array:
     """A matrix with ones on its k-th diagonal, counted upwards from the main one, and zeros elsewhere.
 
     Standard: creation functions, `eye`.
@@ -409,7 +508,7 @@ def _distance(rows: int, columns: int, device: Device) -> Array:
     return arange(columns, device=device)[None, :] - arange(rows, device=device)[:, None]
 
 
-def tril(x: Array, /, *, k: int = 0) -> Array:
+def tril(x: Array, /, k: int = 0) -> Array:
     """The lower triangle of each matrix: zeros above the k-th diagonal.
 
     Raises ValueError for fewer than two dimensions. Standard: creation functions, `tril`.
@@ -421,7 +520,7 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
     return _triangle(x, "tril", lambda distance: distance <= operator.index(k))
 
 
-def triu(x: Array, /, *, k: int = 0) -> Array:
+def triu(x: Array, /, k: int = 0) -> Array:
     """The upper triangle of each matrix: zeros below the k-th diagonal.
 
     Raises ValueError for fewer than two dimensions. Standard: creation functions, `triu`.
@@ -434,33 +533,40 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
 
 
 def _triangle(x: Array, name: str, keeps: Any) -> Array:
-    if _array(x, name).ndim < 2:
+    x = _array(x, name)
+    if x.ndim < 2:
         raise ValueError(f"{name}: expected at least 2 dimensions, got shape {x.shape}")
     zero = filled((), 0, x.dtype, x.device, name)
     return where(keeps(_distance(x.shape[-2], x.shape[-1], x.device)), x, zero)
 
 
-def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
+def meshgrid(
+    *arrays: Array, copy: bool = True, sparse: bool = False, indexing: Literal["xy", "ij"] = "xy"
+) -> tuple[Array, ...]:
     """Coordinate matrices from coordinate vectors: each array stretched along the axes of all others.
 
     indexing: "ij" gives the k-th array the k-th axis; "xy" exchanges the first two. Raises ValueError for another
-    one. Standard: creation functions, `meshgrid`.
+    one. sparse: leave the arrays with length 1 along the others' axes. copy: False for views where they can be.
+    Standard: creation functions, `meshgrid`.
 
     >>> [x.tolist() for x in xp.meshgrid(xp.asarray([1, 2]), xp.asarray([3, 4]))]
     [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
+    vectors = [_array(x, "meshgrid") for x in arrays]
     axes = list(range(len(arrays)))
     if indexing == "xy" and len(arrays) > 1:
         axes[:2] = 1, 0
     shape = [0] * len(arrays)
-    for x, axis in zip(arrays, axes, strict=True):
-        if _array(x, "meshgrid").ndim > 1:
+    for x, axis in zip(vectors, axes, strict=True):
+        if x.ndim > 1:
             raise ValueError(f"meshgrid: expected arrays of 1 dimension, got shape {x.shape}")
         shape[axis] = x.size
     out = []
-    for x, axis in zip(arrays, axes, strict=True):
+    for x, axis in zip(vectors, axes, strict=True):
         vector = x if x.shape else x[None]
-        out.append(copied(broadcast_to(vector[(slice(None), *(None,) * (len(axes) - 1 - axis))], tuple(shape))))
+        view = vector[(*(None,) * axis, slice(None), *(None,) * (len(axes) - 1 - axis))]
+        view = view if sparse else broadcast_to(view, tuple(shape))
+        out.append(copied(view) if copy else view)
     return tuple(out)

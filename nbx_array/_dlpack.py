@@ -35,7 +35,7 @@ IS_COPIED = 1 << 1
 CPU, CUDA, CUDA_HOST, METAL, ROCM, ROCM_HOST, CUDA_MANAGED = 1, 2, 3, 8, 10, 11, 13
 DEVICE_TYPES = {"cpu": CPU, "cuda": CUDA, "metal": METAL, "hip": ROCM}
 BACKENDS = {
-    CPU: "cpu", CUDA_HOST: "cpu", ROCM_HOST: "cpu", CUDA: "cuda", CUDA_MANAGED: "cuda", METAL: "metal", ROCM: "hip",
+    CPU: "cpu", CUDA_HOST: "cpu", ROCM_HOST: "cpu", CUDA: "cuda", CUDA_MANAGED: "cuda", ROCM: "hip",
 }  # fmt: skip
 
 INT, UINT, FLOAT, BFLOAT, COMPLEX, BOOL = 0, 1, 2, 4, 5, 6
@@ -239,6 +239,8 @@ def to_capsule(
             raise BufferError(f"__dlpack__: an array on {device} reaches the CPU only by a copy, and copy=False")
         view = _to_cpu(view)
         copied, same_order = True, True
+    elif device.backend == "metal":  # DLPack hands over Metal's object of a buffer there, and knows no distance from it
+        raise BufferError(f"__dlpack__: an array on {device} is exported to the CPU alone: dl_device=(1, 0)")
     else:
         copied = bool(copy)
         if copied:
@@ -298,7 +300,7 @@ def _hand_over(device: Device, stream: int | None) -> bool:
     """Let the consumer's stream wait for ours, as the standard's ``stream`` asks; whether they are the same."""
     if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int)):
         raise TypeError(f"__dlpack__: stream is an integer or None, not {type(stream).__name__}")
-    if device.backend in ("cpu", "metal"):
+    if device.backend == "cpu":
         if stream not in (None, -1):
             raise ValueError(f"__dlpack__: an array on {device} has no streams, so stream must be None, not {stream}")
         return True

@@ -3,21 +3,29 @@
 Every function takes arrays of one device, returns at once with a deferred result, and raises at the call: TypeError for
 an operand that is no array or scalar or whose dtype has no meaning for the function, ValueError where shapes do not
 broadcast or devices differ, OverflowError for a Python int that the dtype cannot hold. Python scalars take the dtype
-of the arrays; NumPy scalars bring their own.
+of the arrays; NumPy scalars bring their own. Scalars alone, and nested sequences of them, become arrays first. What
+is decorated as a `ufunc` takes NumPy's keywords and has its methods.
 """
 
 from __future__ import annotations
 
+import builtins
+import operator
+from typing import Any
+
 import numpy as np
 
 from nbx_array import _array
-from nbx_array._array import Array, part, power
+from nbx_array._array import Array, cast, part, power
 from nbx_array._expression import describe
 from nbx_array._operations import apply, operands_of
+from nbx_array._out import deliver
+from nbx_array._ufunc import ufunc
 
 Operand = Array | bool | int | float | complex | np.generic
 
 
+@ufunc
 def abs(x: Array, /) -> Array:
     """Absolute value of each element; the modulus of a complex one, without overflow on the way.
 
@@ -31,6 +39,7 @@ def abs(x: Array, /) -> Array:
     return _array.unary("abs", x)
 
 
+@ufunc
 def acos(x: Array, /) -> Array:
     """Inverse cosine of each element, in radians.
 
@@ -44,6 +53,7 @@ def acos(x: Array, /) -> Array:
     return _array.unary("acos", x)
 
 
+@ufunc
 def acosh(x: Array, /) -> Array:
     """Inverse hyperbolic cosine of each element.
 
@@ -57,6 +67,7 @@ def acosh(x: Array, /) -> Array:
     return _array.unary("acosh", x)
 
 
+@ufunc
 def add(x1: Operand, x2: Operand, /) -> Array:
     """Sum of the elements of x1 and x2; logical or of bools.
 
@@ -70,6 +81,7 @@ def add(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "add", x1, x2)
 
 
+@ufunc
 def asin(x: Array, /) -> Array:
     """Inverse sine of each element, in radians.
 
@@ -83,6 +95,7 @@ def asin(x: Array, /) -> Array:
     return _array.unary("asin", x)
 
 
+@ufunc
 def asinh(x: Array, /) -> Array:
     """Inverse hyperbolic sine of each element.
 
@@ -96,6 +109,7 @@ def asinh(x: Array, /) -> Array:
     return _array.unary("asinh", x)
 
 
+@ufunc
 def atan(x: Array, /) -> Array:
     """Inverse tangent of each element, in radians.
 
@@ -109,6 +123,7 @@ def atan(x: Array, /) -> Array:
     return _array.unary("atan", x)
 
 
+@ufunc
 def atan2(x1: Operand, x2: Operand, /) -> Array:
     """Angle of the points (x2, x1), in radians in [-pi, pi]; x1 is the ordinate.
 
@@ -123,6 +138,7 @@ def atan2(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "atan2", x1, x2)
 
 
+@ufunc
 def atanh(x: Array, /) -> Array:
     """Inverse hyperbolic tangent of each element.
 
@@ -136,6 +152,7 @@ def atanh(x: Array, /) -> Array:
     return _array.unary("atanh", x)
 
 
+@ufunc
 def bitwise_and(x1: Operand, x2: Operand, /) -> Array:
     """Bitwise and of the elements of x1 and x2.
 
@@ -149,6 +166,7 @@ def bitwise_and(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "bitwise_and", x1, x2)
 
 
+@ufunc
 def bitwise_invert(x: Array, /) -> Array:
     """Every bit of each element inverted; logical not of bools.
 
@@ -162,6 +180,7 @@ def bitwise_invert(x: Array, /) -> Array:
     return _array.unary("bitwise_invert", x)
 
 
+@ufunc
 def bitwise_left_shift(x1: Operand, x2: Operand, /) -> Array:
     """Elements of x1 shifted left by x2 bits; a shift by the width or more gives 0.
 
@@ -175,6 +194,7 @@ def bitwise_left_shift(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "bitwise_left_shift", x1, x2)
 
 
+@ufunc
 def bitwise_or(x1: Operand, x2: Operand, /) -> Array:
     """Bitwise or of the elements of x1 and x2.
 
@@ -188,6 +208,7 @@ def bitwise_or(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "bitwise_or", x1, x2)
 
 
+@ufunc
 def bitwise_right_shift(x1: Operand, x2: Operand, /) -> Array:
     """Elements of x1 shifted right by x2 bits, keeping the sign; by the width or more gives 0 or -1.
 
@@ -201,6 +222,7 @@ def bitwise_right_shift(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "bitwise_right_shift", x1, x2)
 
 
+@ufunc
 def bitwise_xor(x1: Operand, x2: Operand, /) -> Array:
     """Bitwise exclusive or of the elements of x1 and x2.
 
@@ -214,6 +236,7 @@ def bitwise_xor(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "bitwise_xor", x1, x2)
 
 
+@ufunc
 def ceil(x: Array, /) -> Array:
     """Smallest integer not below each element.
 
@@ -227,7 +250,7 @@ def ceil(x: Array, /) -> Array:
     return _array.unary("ceil", x)
 
 
-def clip(x: Array, /, min: Operand | None = None, max: Operand | None = None) -> Array:
+def clip(x: Array, /, min: Operand | None = None, max: Operand | None = None, out: Any = None) -> Array:
     """Elements of x limited to [min, max]; NaN where x or a bound is NaN.
 
     x: array of a real dtype. min, max: arrays or scalars, broadcast against x; None sets no bound.
@@ -237,8 +260,8 @@ def clip(x: Array, /, min: Operand | None = None, max: Operand | None = None) ->
     >>> xp.clip(xp.asarray([-2, 0, 7]), 0, 5)
     Array([0, 0, 5], device='cpu')
     """
-    operands = [operand for operand in (x, min, max) if operand is not None]
-    operands_of("clip", operands)
+    operands, _ = operands_of("clip", [x, *(bound for bound in (min, max) if bound is not None)])
+    x = operands[0]
     kinds = {getattr(operand, "dtype", np.dtype(type(operand))).kind for operand in operands}
     if not isinstance(x, Array) or "c" in kinds:
         raise TypeError(f"clip: expected a real array and real bounds, got {', '.join(map(describe, operands))}")
@@ -247,11 +270,10 @@ def clip(x: Array, /, min: Operand | None = None, max: Operand | None = None) ->
         result = apply(Array, "maximum", result, min)
     if max is not None:
         result = apply(Array, "minimum", result, max)
-    if result is x:
-        return _array.unary("positive", x)
-    return result
+    return deliver("clip", _array.unary("positive", x) if result is x else result, out)
 
 
+@ufunc
 def conj(x: Array, /) -> Array:
     """Complex conjugate of each element; real arrays come back unchanged.
 
@@ -265,6 +287,7 @@ def conj(x: Array, /) -> Array:
     return _array.unary("conj", x)
 
 
+@ufunc
 def copysign(x1: Operand, x2: Operand, /) -> Array:
     """Magnitudes of x1 with the signs of x2.
 
@@ -279,6 +302,7 @@ def copysign(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "copysign", x1, x2)
 
 
+@ufunc
 def cos(x: Array, /) -> Array:
     """Cosine of each element, which is in radians. Accurate for arguments of any size.
 
@@ -292,6 +316,7 @@ def cos(x: Array, /) -> Array:
     return _array.unary("cos", x)
 
 
+@ufunc
 def cosh(x: Array, /) -> Array:
     """Hyperbolic cosine of each element.
 
@@ -305,6 +330,7 @@ def cosh(x: Array, /) -> Array:
     return _array.unary("cosh", x)
 
 
+@ufunc
 def divide(x1: Operand, x2: Operand, /) -> Array:
     """Quotient of the elements of x1 and x2.
 
@@ -319,6 +345,7 @@ def divide(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "divide", x1, x2)
 
 
+@ufunc
 def equal(x1: Operand, x2: Operand, /) -> Array:
     """Whether the elements of x1 and x2 are equal; exact between integers and Python ints of any size.
 
@@ -332,6 +359,7 @@ def equal(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "equal", x1, x2)
 
 
+@ufunc
 def exp(x: Array, /) -> Array:
     """The exponential function of each element.
 
@@ -345,6 +373,7 @@ def exp(x: Array, /) -> Array:
     return _array.unary("exp", x)
 
 
+@ufunc
 def expm1(x: Array, /) -> Array:
     """exp(x) - 1 of each element, accurate near zero.
 
@@ -358,6 +387,7 @@ def expm1(x: Array, /) -> Array:
     return _array.unary("expm1", x)
 
 
+@ufunc
 def floor(x: Array, /) -> Array:
     """Largest integer not above each element.
 
@@ -371,6 +401,7 @@ def floor(x: Array, /) -> Array:
     return _array.unary("floor", x)
 
 
+@ufunc
 def floor_divide(x1: Operand, x2: Operand, /) -> Array:
     """Quotient rounded towards minus infinity; of integers by zero it is 0, as NumPy has it.
 
@@ -386,6 +417,7 @@ def floor_divide(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "floor_divide", x1, x2)
 
 
+@ufunc
 def greater(x1: Operand, x2: Operand, /) -> Array:
     """Whether elements of x1 exceed those of x2.
 
@@ -399,6 +431,7 @@ def greater(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "greater", x1, x2)
 
 
+@ufunc
 def greater_equal(x1: Operand, x2: Operand, /) -> Array:
     """Whether elements of x1 are at least those of x2.
 
@@ -412,6 +445,7 @@ def greater_equal(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "greater_equal", x1, x2)
 
 
+@ufunc
 def hypot(x1: Operand, x2: Operand, /) -> Array:
     """sqrt(x1**2 + x2**2), without overflow on the way.
 
@@ -439,6 +473,7 @@ def imag(x: Array, /) -> Array:
     return x.imag if isinstance(x, Array) and x.dtype.kind != "c" else part("imag", x)
 
 
+@ufunc
 def isfinite(x: Array, /) -> Array:
     """Whether each element is neither infinite nor NaN.
 
@@ -452,6 +487,7 @@ def isfinite(x: Array, /) -> Array:
     return _array.unary("isfinite", x)
 
 
+@ufunc
 def isinf(x: Array, /) -> Array:
     """Whether each element is an infinity.
 
@@ -465,6 +501,7 @@ def isinf(x: Array, /) -> Array:
     return _array.unary("isinf", x)
 
 
+@ufunc
 def isnan(x: Array, /) -> Array:
     """Whether each element is NaN.
 
@@ -478,6 +515,7 @@ def isnan(x: Array, /) -> Array:
     return _array.unary("isnan", x)
 
 
+@ufunc
 def less(x1: Operand, x2: Operand, /) -> Array:
     """Whether elements of x1 are below those of x2.
 
@@ -491,6 +529,7 @@ def less(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "less", x1, x2)
 
 
+@ufunc
 def less_equal(x1: Operand, x2: Operand, /) -> Array:
     """Whether elements of x1 are at most those of x2.
 
@@ -504,6 +543,7 @@ def less_equal(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "less_equal", x1, x2)
 
 
+@ufunc
 def log(x: Array, /) -> Array:
     """Natural logarithm of each element.
 
@@ -517,6 +557,7 @@ def log(x: Array, /) -> Array:
     return _array.unary("log", x)
 
 
+@ufunc
 def log10(x: Array, /) -> Array:
     """Logarithm to base 10 of each element.
 
@@ -530,6 +571,7 @@ def log10(x: Array, /) -> Array:
     return _array.unary("log10", x)
 
 
+@ufunc
 def log1p(x: Array, /) -> Array:
     """log(1 + x) of each element, accurate near zero.
 
@@ -543,6 +585,7 @@ def log1p(x: Array, /) -> Array:
     return _array.unary("log1p", x)
 
 
+@ufunc
 def log2(x: Array, /) -> Array:
     """Logarithm to base 2 of each element.
 
@@ -556,6 +599,7 @@ def log2(x: Array, /) -> Array:
     return _array.unary("log2", x)
 
 
+@ufunc
 def logaddexp(x1: Operand, x2: Operand, /) -> Array:
     """log(exp(x1) + exp(x2)), without overflow on the way.
 
@@ -570,6 +614,7 @@ def logaddexp(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "logaddexp", x1, x2)
 
 
+@ufunc
 def logical_and(x1: Operand, x2: Operand, /) -> Array:
     """Logical and of the elements of x1 and x2.
 
@@ -583,6 +628,7 @@ def logical_and(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "logical_and", x1, x2)
 
 
+@ufunc
 def logical_not(x: Array, /) -> Array:
     """Logical not of each element.
 
@@ -596,6 +642,7 @@ def logical_not(x: Array, /) -> Array:
     return _array.unary("logical_not", x)
 
 
+@ufunc
 def logical_or(x1: Operand, x2: Operand, /) -> Array:
     """Logical or of the elements of x1 and x2.
 
@@ -609,6 +656,7 @@ def logical_or(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "logical_or", x1, x2)
 
 
+@ufunc
 def logical_xor(x1: Operand, x2: Operand, /) -> Array:
     """Logical exclusive or of the elements of x1 and x2.
 
@@ -622,6 +670,7 @@ def logical_xor(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "logical_xor", x1, x2)
 
 
+@ufunc
 def maximum(x1: Operand, x2: Operand, /) -> Array:
     """The larger of the elements of x1 and x2; NaN if either is.
 
@@ -635,6 +684,7 @@ def maximum(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "maximum", x1, x2)
 
 
+@ufunc
 def minimum(x1: Operand, x2: Operand, /) -> Array:
     """The smaller of the elements of x1 and x2; NaN if either is.
 
@@ -648,6 +698,7 @@ def minimum(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "minimum", x1, x2)
 
 
+@ufunc
 def multiply(x1: Operand, x2: Operand, /) -> Array:
     """Product of the elements of x1 and x2; logical and of bools.
 
@@ -661,6 +712,7 @@ def multiply(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "multiply", x1, x2)
 
 
+@ufunc
 def negative(x: Array, /) -> Array:
     """Each element with its sign changed.
 
@@ -674,6 +726,7 @@ def negative(x: Array, /) -> Array:
     return _array.unary("negative", x)
 
 
+@ufunc
 def nextafter(x1: Operand, x2: Operand, /) -> Array:
     """The next number of the dtype after x1 in the direction of x2.
 
@@ -688,6 +741,7 @@ def nextafter(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "nextafter", x1, x2)
 
 
+@ufunc
 def not_equal(x1: Operand, x2: Operand, /) -> Array:
     """Whether the elements of x1 and x2 differ; exact between integers and Python ints of any size.
 
@@ -701,6 +755,7 @@ def not_equal(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "not_equal", x1, x2)
 
 
+@ufunc
 def positive(x: Array, /) -> Array:
     """A copy of each element.
 
@@ -714,6 +769,7 @@ def positive(x: Array, /) -> Array:
     return _array.unary("positive", x)
 
 
+@ufunc
 def pow(x1: Operand, x2: Operand, /) -> Array:
     """Elements of x1 raised to the power x2.
 
@@ -741,6 +797,7 @@ def real(x: Array, /) -> Array:
     return part("real", x)
 
 
+@ufunc
 def reciprocal(x: Array, /) -> Array:
     """1 / x of each element; of integers truncated, as NumPy has it.
 
@@ -754,6 +811,7 @@ def reciprocal(x: Array, /) -> Array:
     return _array.unary("reciprocal", x)
 
 
+@ufunc
 def remainder(x1: Operand, x2: Operand, /) -> Array:
     """Remainder of floor division, with the sign of x2; of integers by zero it is 0, as NumPy has it.
 
@@ -767,19 +825,29 @@ def remainder(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "remainder", x1, x2)
 
 
-def round(x: Array, /) -> Array:
+def round(x: Array, /, decimals: int = 0, out: Any = None) -> Array:
     """Each element rounded to the nearest integer, halves to the even one; a complex one by its parts.
 
-    x: array of any numeric dtype.
+    x: array of any numeric dtype. decimals: how many digits to keep, before the point if negative: x is multiplied by
+    a power of ten, rounded and divided by it, as NumPy has it.
     Result: array of x's shape, of x's dtype.
     Standard: element-wise functions, `round`.
 
     >>> xp.round(xp.asarray([0.5, 1.5, -2.5]))
     Array([ 0.,  2., -2.], device='cpu')
     """
-    return _array.unary("round", x)
+    if decimals == 0:
+        return deliver("round", _array.unary("round", x), out)
+    (x,), _ = operands_of("round", (x,))
+    power_of_ten = 10.0 ** builtins.abs(operator.index(decimals))
+    if decimals > 0:
+        result = x if x.dtype.kind in "biu" else _array.unary("round", x * power_of_ten) / power_of_ten
+    else:
+        result = cast(_array.unary("round", x / power_of_ten) * power_of_ten, x.dtype)
+    return deliver("round", result, out)
 
 
+@ufunc
 def sign(x: Array, /) -> Array:
     """Sign of each element: -1, 0 or 1, NaN of NaN, and x / abs(x) of a complex one.
 
@@ -793,6 +861,7 @@ def sign(x: Array, /) -> Array:
     return _array.unary("sign", x)
 
 
+@ufunc
 def signbit(x: Array, /) -> Array:
     """Whether each element's sign is negative, that of -0.0 and of NaN included.
 
@@ -806,6 +875,7 @@ def signbit(x: Array, /) -> Array:
     return _array.unary("signbit", x)
 
 
+@ufunc
 def sin(x: Array, /) -> Array:
     """Sine of each element, which is in radians. Accurate for arguments of any size.
 
@@ -819,6 +889,7 @@ def sin(x: Array, /) -> Array:
     return _array.unary("sin", x)
 
 
+@ufunc
 def sinh(x: Array, /) -> Array:
     """Hyperbolic sine of each element.
 
@@ -832,6 +903,7 @@ def sinh(x: Array, /) -> Array:
     return _array.unary("sinh", x)
 
 
+@ufunc
 def sqrt(x: Array, /) -> Array:
     """Square root of each element, correctly rounded for real dtypes.
 
@@ -845,6 +917,7 @@ def sqrt(x: Array, /) -> Array:
     return _array.unary("sqrt", x)
 
 
+@ufunc
 def square(x: Array, /) -> Array:
     """Square of each element.
 
@@ -858,6 +931,7 @@ def square(x: Array, /) -> Array:
     return _array.unary("square", x)
 
 
+@ufunc
 def subtract(x1: Operand, x2: Operand, /) -> Array:
     """Difference of the elements of x1 and x2.
 
@@ -871,6 +945,7 @@ def subtract(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "subtract", x1, x2)
 
 
+@ufunc
 def tan(x: Array, /) -> Array:
     """Tangent of each element, which is in radians.
 
@@ -884,6 +959,7 @@ def tan(x: Array, /) -> Array:
     return _array.unary("tan", x)
 
 
+@ufunc
 def tanh(x: Array, /) -> Array:
     """Hyperbolic tangent of each element.
 
@@ -897,6 +973,7 @@ def tanh(x: Array, /) -> Array:
     return _array.unary("tanh", x)
 
 
+@ufunc
 def trunc(x: Array, /) -> Array:
     """Each element rounded towards zero.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from nbx_array._data_types import result_type
 from nbx_array._elementwise import conj, multiply
 from nbx_array._expression import from_view, realize
 from nbx_array._manipulation import moveaxis, permute_dims, reshape
+from nbx_array._out import deliver
 from nbx_array._reduction import check_axis, check_integer
 from nbx_array._statistical import sum
 from nbx_array.kernels import matmul as kernels
@@ -24,18 +26,19 @@ _FLOAT32 = np.dtype(np.float32)
 _INT64 = np.dtype(np.int64)
 
 
-def matmul(x1: Array, x2: Array, /) -> Array:
+def matmul(x1: Array, x2: Array, /, out: Any = None) -> Array:
     """The matrix product, over stacks of matrices in the last two dimensions; `x1 @ x2`.
 
     x1: shape (..., M, K) or (K,). x2: shape (..., K, N) or (K,). The leading dimensions broadcast; those of a vector
-    are left out of the result. float32 has float32 accuracy; float16 and bfloat16 are added up in float32.
-    Raises ValueError for 0-d arrays and inner dimensions that differ. Standard: linear algebra functions, `matmul`.
+    are left out of the result, which `out` takes. float32 has float32 accuracy; float16 and bfloat16 are added up in
+    float32. Raises ValueError for 0-d arrays and inner dimensions that differ. Standard: linear algebra functions,
+    `matmul`.
 
     >>> xp.matmul(xp.asarray([[1, 2], [3, 4]]), xp.asarray([1, 1]))
     Array([3, 7], device='cpu')
     """
-    _array(x1, "matmul")
-    _array(x2, "matmul")
+    x1 = _array(x1, "matmul")
+    x2 = _array(x2, "matmul")
     if not x1.shape or not x2.shape:
         raise ValueError(f"matmul: expected at least 1 dimension, got shapes {x1.shape} and {x2.shape}")
     if x1.device is not x2.device:
@@ -56,15 +59,15 @@ def matmul(x1: Array, x2: Array, /) -> Array:
         stack = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError as error:
         raise ValueError(f"matmul: {error}") from None
-    out = _new((*stack, m, n), dtype, x1.device)
-    if out.size:
+    product = _new((*stack, m, n), dtype, x1.device)
+    if product.size:
         count = math.prod(stack)
-        target = out.memory()._replace(shape=(count, m, n), strides=contiguous_strides((count, m, n)))
+        target = product.memory()._replace(shape=(count, m, n), strides=contiguous_strides((count, m, n)))
         kernels.matmul(_stacked(a, stack), _stacked(b, stack), target)
-    view = out.memory()
+    view = product.memory()
     keep = [i for i in range(len(view.shape)) if not _dropped(i, len(stack), x1, x2)]
     shape = tuple(view.shape[i] for i in keep)
-    return from_view(Array, view._replace(shape=shape, strides=contiguous_strides(shape)))
+    return deliver("matmul", from_view(Array, view._replace(shape=shape, strides=contiguous_strides(shape))), out)
 
 
 def _dropped(axis: int, stack: int, x1: Array, x2: Array) -> bool:
@@ -93,12 +96,13 @@ def matrix_transpose(x: Array, /) -> Array:
     Array([[1, 3],
            [2, 4]], device='cpu')
     """
-    if _array(x, "matrix_transpose").ndim < 2:
+    x = _array(x, "matrix_transpose")
+    if x.ndim < 2:
         raise ValueError(f"matrix_transpose: expected at least 2 dimensions, got shape {x.shape}")
     return x.mT
 
 
-def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
+def tensordot(x1: Array, x2: Array, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
     """Products of elements summed over axes: the other axes of x1, then those of x2, remain.
 
     axes: the number of last axes of x1 and first ones of x2 to sum over, or the axes of each, which correspond in turn.
@@ -108,8 +112,8 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
     >>> xp.tensordot(xp.asarray([[1, 2], [3, 4]]), xp.asarray([10, 1]), axes=1)
     Array([12, 34], device='cpu')
     """
-    _array(x1, "tensordot")
-    _array(x2, "tensordot")
+    x1 = _array(x1, "tensordot")
+    x2 = _array(x2, "tensordot")
     if isinstance(axes, tuple | list):
         first, second = axes
         left = tuple(check_axis("tensordot", axis, x1.ndim) for axis in first)
@@ -142,7 +146,8 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     >>> xp.vecdot(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.asarray([10.0, 1.0]))
     Array([12., 34.], device='cpu')
     """
-    places = [check_axis("vecdot", axis, _array(x, "vecdot").ndim) for x in (x1, x2)]
+    x1, x2 = _array(x1, "vecdot"), _array(x2, "vecdot")
+    places = [check_axis("vecdot", axis, x.ndim) for x in (x1, x2)]
     lengths = [x.shape[place] for x, place in zip((x1, x2), places, strict=True)]
     if lengths[0] != lengths[1]:
         raise ValueError(f"vecdot: lengths {lengths[0]} and {lengths[1]} differ along axis {axis}")

@@ -15,9 +15,10 @@ from nbx_array import _indexing, _statistical
 from nbx_array._array import Array, cast, view_basic
 from nbx_array._array import broadcast_to as _broadcast
 from nbx_array._array import copy as copied
-from nbx_array._creation import _array, _arrays, _new, _shape, arange
-from nbx_array._data_types import result_type
+from nbx_array._creation import _array, _arrays, _new, _shape, arange, asarray
+from nbx_array._data_types import as_dtype, result_type
 from nbx_array._expression import describe, from_view, realize, write
+from nbx_array._out import deliver
 from nbx_array._searching import searchsorted
 from nbx_array.memory import view as geometry
 
@@ -69,7 +70,8 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     [(2, 3), (2, 3)]
     """
     try:
-        shape = geometry.broadcast_shapes(*(_array(x, "broadcast_arrays").shape for x in arrays))
+        arrays = tuple(_array(x, "broadcast_arrays") for x in arrays)
+        shape = geometry.broadcast_shapes(*(x.shape for x in arrays))
     except ValueError as error:
         raise ValueError(f"broadcast_arrays: {error}") from None
     return tuple(_broadcast(x, shape) for x in arrays)
@@ -89,11 +91,12 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise ValueError(f"broadcast_shapes: {error}") from None
 
 
-def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+def concat(arrays: Sequence[Array], /, axis: int | None = 0, out: Any = None, *, dtype: Any = None) -> Array:
     """The arrays joined along an axis; flattened first if axis is None.
 
-    The dtype is the common one. Raises ValueError for no arrays or shapes that differ elsewhere than along the axis.
-    Each array is evaluated straight into its place. Standard: manipulation functions, `concat`.
+    The dtype is the common one, or `dtype`; `out` takes the result. Raises ValueError for no arrays or shapes that
+    differ elsewhere than along the axis. Each array is evaluated straight into its place.
+    Standard: manipulation functions, `concat`.
 
     >>> xp.concat([xp.asarray([1, 2]), xp.asarray([3])])
     Array([1, 2, 3], device='cpu')
@@ -113,19 +116,19 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
         ):
             shapes = ", ".join(str(part.shape) for part in parts)
             raise ValueError(f"concat: shapes {shapes} differ elsewhere than along axis {along}")
-    dtype = result_type(*(x.dtype for x in parts))
+    target = result_type(*(x.dtype for x in parts)) if dtype is None else as_dtype(dtype, "concat")
     length = sum(x.shape[along] for x in parts)
-    out = _new((*parts[0].shape[:along], length, *parts[0].shape[along + 1 :]), dtype, _one_device(parts, "concat"))
+    whole = _new((*parts[0].shape[:along], length, *parts[0].shape[along + 1 :]), target, _one_device(parts, "concat"))
     start = 0
     for x in parts:
         stop = start + x.shape[along]
-        piece = out.memory()
+        piece = whole.memory()
         shape, strides, offset = geometry.basic_index(
             piece.shape, piece.strides, piece.offset, (slice(None),) * along + (slice(start, stop),)
         )
-        write(from_view(Array, piece._replace(shape=shape, strides=strides, offset=offset)), cast(x, dtype))
+        write(from_view(Array, piece._replace(shape=shape, strides=strides, offset=offset)), cast(x, target))
         start = stop
-    return out
+    return deliver("concat", whole, out)
 
 
 def _one_device(parts: Sequence[Array], name: str) -> Any:
@@ -136,7 +139,7 @@ def _one_device(parts: Sequence[Array], name: str) -> Any:
     return device
 
 
-def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
+def stack(arrays: Sequence[Array], /, axis: int = 0, out: Any = None, *, dtype: Any = None) -> Array:
     """The arrays, all of one shape, joined along a new axis.
 
     Raises ValueError for no arrays or shapes that differ. Standard: manipulation functions, `stack`.
@@ -151,7 +154,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     if len({x.shape for x in parts}) > 1:
         raise ValueError(f"stack: arrays must have one shape, got {', '.join(str(x.shape) for x in parts)}")
     (new,) = _axes(axis, parts[0].ndim + 1, "stack")
-    return concat([expand_dims(x, axis=new) for x in parts], axis=new)
+    return concat([expand_dims(x, axis=new) for x in parts], new, out, dtype=dtype)
 
 
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
@@ -163,7 +166,8 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     >>> xp.expand_dims(xp.asarray([1, 2]), axis=0).shape
     (1, 2)
     """
-    view = _array(x, "expand_dims").memory()
+    x = _array(x, "expand_dims")
+    view = x.memory()
     count = len(axis) if isinstance(axis, tuple) else 1
     places = set(_axes(axis, x.ndim + count, "expand_dims"))
     shape, strides = iter(view.shape), iter(view.strides)
@@ -185,7 +189,8 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     >>> xp.squeeze(xp.ones((1, 3)), axis=0).shape
     (3,)
     """
-    view = _array(x, "squeeze").memory()
+    x = _array(x, "squeeze")
+    view = x.memory()
     if axis is None:
         gone = {i for i, size in enumerate(x.shape) if size == 1}
     else:
@@ -199,13 +204,14 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     )
 
 
-def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
+def flip(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     """A view that runs backwards along the given axes, along all if None. Standard: manipulation functions, `flip`.
 
     >>> xp.flip(xp.asarray([1, 2, 3]))
     Array([3, 2, 1], device='cpu')
     """
-    view = _array(x, "flip").memory()
+    x = _array(x, "flip")
+    view = x.memory()
     strides, offset = geometry.flip(view.shape, view.strides, view.offset, _axes(axis, x.ndim, "flip"))
     return from_view(Array, view._replace(strides=strides, offset=offset))
 
@@ -237,7 +243,8 @@ def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[i
     >>> xp.moveaxis(xp.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    origin = _axes(source, _array(x, "moveaxis").ndim, "moveaxis")
+    x = _array(x, "moveaxis")
+    origin = _axes(source, x.ndim, "moveaxis")
     goal = _axes(destination, x.ndim, "moveaxis")
     if len(origin) != len(goal):
         raise ValueError(f"moveaxis: {len(origin)} source axes and {len(goal)} destinations")
@@ -247,8 +254,8 @@ def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[i
     return permute_dims(x, tuple(order))
 
 
-def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
-    """The elements in C order in another shape, one length of which may be -1.
+def reshape(x: Array, /, shape: tuple[int, ...], order: str = "C", *, copy: bool | None = None) -> Array:
+    """The elements in C order in another shape, one length of which may be -1; with order "F" in Fortran's order.
 
     copy: None gives a view where the strides allow it, True always copies, False raises ValueError where a copy would
     be needed. Raises ValueError where the sizes differ. Standard: manipulation functions, `reshape`.
@@ -257,7 +264,10 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     Array([[1, 2],
            [3, 4]], device='cpu')
     """
-    _array(x, "reshape")
+    x = _array(x, "reshape")
+    if order == "F":
+        turned = shape[::-1] if isinstance(shape, (tuple, list)) else (shape,)
+        return reshape(x.T, tuple(turned), copy=copy).T
     try:
         dims = geometry.infer_shape(math.prod(x.shape), shape if isinstance(shape, (tuple, list)) else (shape,))
     except ValueError as error:
@@ -276,7 +286,7 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     return from_view(Array, view._replace(shape=dims, strides=strides))
 
 
-def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:
     """Each element of x along an axis, as often in a row as `repeats` says; of x flattened if axis is None.
 
     repeats: an integer, or an array of integers with one for each place along the axis, or one for all. An array is
@@ -286,9 +296,12 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     >>> xp.repeat(xp.asarray([1, 2]), 2)
     Array([1, 1, 2, 2], device='cpu')
     """
+    x = _array(x, "repeat")
     if axis is None:
-        x, axis = reshape(_array(x, "repeat"), (-1,)), 0
-    (along,) = _axes(axis, _array(x, "repeat").ndim, "repeat")
+        x, axis = reshape(x, (-1,)), 0
+    (along,) = _axes(axis, x.ndim, "repeat")
+    if isinstance(repeats, (list, tuple)):
+        repeats = asarray(repeats, device=x.device)
     if isinstance(repeats, Array):
         return _repeat_each(x, repeats, along)
     (count,) = _integers(repeats, "repeat", "the number of repeats")
@@ -327,7 +340,7 @@ def _checked(view: geometry.View, name: str, axis: int, length: int) -> tuple[in
     return shape
 
 
-def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Array:
+def roll(x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None) -> Array:
     """The elements moved along axes, those that leave at one end coming in at the other.
 
     shift: how far, towards higher indices; a tuple goes with a tuple of axes. axis: None moves the elements in C order.
@@ -336,13 +349,14 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ..
     >>> xp.roll(xp.asarray([1, 2, 3]), 1)
     Array([3, 1, 2], device='cpu')
     """
+    x = _array(x, "roll")
     if axis is None:
-        return reshape(roll(reshape(_array(x, "roll"), (-1,)), shift, axis=0), x.shape)
+        return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
     shifts = shift if isinstance(shift, tuple) else (shift,)
     axes = axis if isinstance(axis, tuple) else (axis,)
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ValueError(f"roll: {len(shifts)} shifts and {len(axes)} axes")
-    distances = [0] * _array(x, "roll").ndim
+    distances = [0] * x.ndim
     count = max(len(shifts), len(axes))
     if not all(hasattr(s, "__index__") for s in shifts):
         raise TypeError(f"roll: a shift is an integer, not {shift!r}")
@@ -395,7 +409,8 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     >>> xp.unstack(xp.asarray([[1, 2], [3, 4]]))
     (Array([1, 2], device='cpu'), Array([3, 4], device='cpu'))
     """
-    if not _array(x, "unstack").shape:
+    x = _array(x, "unstack")
+    if not x.shape:
         raise ValueError("unstack: expected at least 1 dimension, got a 0-d array")
     (along,) = _axes(axis, x.ndim, "unstack")
     return tuple(view_basic(x, (*(slice(None),) * along, i)) for i in range(x.shape[along]))

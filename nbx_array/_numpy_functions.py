@@ -6,46 +6,12 @@ import inspect
 import sys
 from collections.abc import Callable
 from functools import cache
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from nbx_array._array import Array, assign_in_place
-
-_OURS = {
-    "absolute": "abs",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "conjugate": "conj",
-    "invert": "bitwise_invert",
-    "left_shift": "bitwise_left_shift",
-    "power": "pow",
-    "right_shift": "bitwise_right_shift",
-    "rint": "round",
-}
-"""NumPy's names that differ from the standard's."""
-
-_ALIASES = _OURS | {
-    "amax": "max",
-    "amin": "min",
-    "array": "asarray",
-    "ascontiguousarray": "asarray",
-    "concatenate": "concat",
-    "cumprod": "cumulative_prod",
-    "cumsum": "cumulative_sum",
-    "dot": "matmul",
-    "inner": "vecdot",
-    "swapaxes": "permute_dims",
-    "transpose": "permute_dims",
-    "unique": "unique_values",
-}
-"""What people who know NumPy type, and which of our functions they want."""
+from nbx_array._numpy_names import ALIASES
 
 _REDUCTIONS = {
     "add": "sum",
@@ -58,13 +24,6 @@ _REDUCTIONS = {
 """What NumPy's functions of arrays call, `np.sum` for one: the method `reduce` of these."""
 
 
-def hint(name: str) -> str:
-    """What an AttributeError adds where NumPy has a name that is another one here, or only a function."""
-    name = _ALIASES.get(name, name)
-    found = isinstance(vars(sys.modules["nbx_array"]).get(name), FunctionType) and not name.startswith("_")
-    return f"; there is the function nbx_array.{name}" if found else ""
-
-
 def universal(ufunc: Any, method: str, inputs: tuple[Any, ...], out: tuple[Any, ...], **options: Any) -> Any:
     """What `Array.__array_ufunc__` answers; NotImplemented for functions and options that the standard has not."""
     name = ufunc.__name__
@@ -72,7 +31,7 @@ def universal(ufunc: Any, method: str, inputs: tuple[Any, ...], out: tuple[Any, 
         raise _mixed(name)
     if method == "reduce" and name in _REDUCTIONS:
         raise TypeError(f"{name}.reduce: NumPy reduces no nbx_array array; use nbx_array.{_REDUCTIONS[name]}")
-    function = getattr(sys.modules["nbx_array"], _OURS.get(name, name), None)
+    function = getattr(sys.modules["nbx_array"], ALIASES.get(name, name), None)
     if function is None or getattr(np, name, None) is not ufunc or method != "__call__" or options:
         return NotImplemented
     result = function(*inputs)
@@ -88,18 +47,8 @@ def _mixed(name: str) -> TypeError:
 
 # ---------------------------------------------------------------------------------------------- functions of arrays
 
-_ATTRIBUTES: dict[str, Callable[..., Any]] = {
-    "iscomplexobj": lambda x: x.dtype.kind == "c",
-    "isrealobj": lambda x: x.dtype.kind != "c",
-    "ndim": lambda a: a.ndim,
-    "shape": lambda a: a.shape,
-    "size": lambda a: a.size,
-    "transpose": lambda a, axes=None: a.T if axes is None else sys.modules["nbx_array"].permute_dims(a, axes),
-}
-"""What NumPy has as functions and our arrays know by themselves."""
-
-_RENAMED = {"a_max": "max", "a_min": "min", "amax": "max", "amin": "min", "concatenate": "concat", "ddof": "correction"}
-"""Older names in NumPy of functions and arguments."""
+_RENAMED = {"a_max": "max", "a_min": "min"}
+"""Older names in NumPy of arguments."""
 
 
 def dispatched(function: Any, types: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -134,15 +83,13 @@ def _counterpart(function: Any) -> Callable[..., Any] | None:
     """Our function that is one of NumPy's, of the same module and name; None if there is none."""
     name, xp = function.__name__, sys.modules["nbx_array"]
     match function.__module__:
-        case "numpy" if name in _ATTRIBUTES:
-            return _ATTRIBUTES[name]
         case "numpy":
-            ours = vars(xp).get(_RENAMED.get(name, name))
+            ours = getattr(xp, name, None)
         case "numpy.linalg" | "numpy.fft":
             ours = getattr(getattr(xp, function.__module__[6:]), name, None)
         case _:
             return None
-    return ours if isinstance(ours, FunctionType) else None
+    return ours if callable(ours) and not isinstance(ours, type) and ours is not function else None
 
 
 @cache

@@ -45,7 +45,10 @@ _WEAK = (bool, int, float, complex)
 
 
 def operands_of(name: str, operands: Sequence[object]) -> tuple[list[Any], Device]:
-    """Operands ready to be combined: arrays within the limits of an expression, or scalars. TypeError names `name`."""
+    """Operands ready to be combined: arrays, at least one, or scalars. TypeError names `name`.
+
+    Nested sequences become arrays; so do scalars where no operand is an array.
+    """
     device: Device | None = None
     ready: list[Any] = []
     for operand in operands:
@@ -57,13 +60,25 @@ def operands_of(name: str, operands: Sequence[object]) -> tuple[list[Any], Devic
         elif isinstance(operand, _WEAK) and type(operand) not in _WEAK and not isinstance(operand, np.generic):
             base: Any = next(base for base in _WEAK if isinstance(operand, base))
             operand = base(operand)  # an IntEnum, say
+        elif isinstance(operand, (list, tuple)):
+            return operands_of(name, _as_arrays(name, operands))
         elif not isinstance(operand, (*_WEAK, np.generic)):
-            hint = "; convert it with nbx_array.asarray" if isinstance(operand, (np.ndarray, list, tuple)) else ""
+            hint = "; convert it with nbx_array.asarray" if isinstance(operand, np.ndarray) else ""
             raise TypeError(f"{name}: {describe(operand)} is no array or scalar{hint}")
         ready.append(operand)
-    if device is None:
-        raise TypeError(f"{name}: no operand is an array, got {', '.join(map(describe, operands))}")
-    return ready, device
+    return (ready, device) if device is not None else operands_of(name, _as_arrays(name, ready))
+
+
+def _as_arrays(name: str, operands: Sequence[Any]) -> list[Any]:
+    """Operands with sequences as arrays; if none is one, NumPy's scalars; if there are none of these, all scalars."""
+    from nbx_array._creation import _array
+
+    where = next((x.sig.device for x in operands if isinstance(x, Expression)), None)
+    made = [_array(x, name, where) if isinstance(x, (list, tuple)) else x for x in operands]
+    for scalars in (np.generic, object):
+        if not any(isinstance(x, Expression) for x in made):
+            made = [_array(x, name) if isinstance(x, scalars) else x for x in made]
+    return made
 
 
 def _limit(operands: Sequence[Any]) -> None:

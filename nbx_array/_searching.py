@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from nbx_array._creation import _array, _new
 from nbx_array._elementwise import Operand
 from nbx_array._expression import describe
 from nbx_array._operations import operands_of, promote
+from nbx_array._out import deliver
 from nbx_array._reduction import Axis, check_axes, reduce
 from nbx_array.kernels import sort as kernels
 from nbx_array.kernels.pointwise import BOOL
@@ -21,7 +22,7 @@ from nbx_array.kernels.types import kind
 INT64 = np.dtype(np.int64)
 
 
-def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+def argmax(x: Array, /, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """The index, int64, of the greatest element along an axis; of equal ones the first. NaN counts as greater than all.
 
     x: any shape, real or bool. axis: None for an index into the elements in C order. keepdims: keep the axis, or for
@@ -31,10 +32,10 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     >>> xp.argmax(xp.asarray([3, 9, 4]))
     Array(1, device='cpu')
     """
-    return _place("argmax", x, axis, keepdims)
+    return deliver("argmax", _place("argmax", x, axis, keepdims), out)
 
 
-def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+def argmin(x: Array, /, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """The index, int64, of the least element along an axis; of equal ones the first. NaN counts as less than all.
 
     x: any shape, real or bool. axis: None for an index into the elements in C order. keepdims: keep the axis, or for
@@ -44,17 +45,17 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     >>> xp.argmin(xp.asarray([3, 9, 4]))
     Array(0, device='cpu')
     """
-    return _place("argmin", x, axis, keepdims)
+    return deliver("argmin", _place("argmin", x, axis, keepdims), out)
 
 
 def _place(name: str, x: Array, axis: int | None, keepdims: bool) -> Array:
-    _array(x, name)
+    x = _array(x, name)
     if isinstance(axis, tuple):
         raise TypeError(f"{name}: axis must be an integer or None, not {axis!r}")
     return reduce(name, x, check_axes(name, axis, x.ndim), keepdims)
 
 
-def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def count_nonzero(x: Array, /, axis: Axis = None, keepdims: bool = False) -> Array:
     """The number, int64, of elements over axes that are not zero; NaN is not.
 
     x: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
@@ -64,7 +65,7 @@ def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> 
     >>> xp.count_nonzero(xp.asarray([0, 7, 0, 7]))
     Array(2, device='cpu')
     """
-    _array(x, "count_nonzero")
+    x = _array(x, "count_nonzero")
     axes = check_axes("count_nonzero", axis, x.ndim)
     return reduce("sum", cast(x, BOOL), axes, keepdims, caller="count_nonzero")
 
@@ -77,15 +78,14 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     >>> xp.nonzero(xp.asarray([0, 3, 0, 5]))
     (Array([1, 3], device='cpu'),)
     """
-    if not isinstance(x, Array):
-        raise TypeError(f"nonzero: expected an array, got {type(x).__name__}; convert it with nbx_array.asarray")
+    x = _array(x, "nonzero")
     if not x.shape:
         raise ValueError("nonzero: expected at least 1 dimension, got a 0-d array")
     return _indexing.nonzero(x)
 
 
 def searchsorted(
-    x1: Array, x2: Array | float, /, *, side: Literal["left", "right"] = "left", sorter: Array | None = None
+    x1: Array, x2: Array | float, /, side: Literal["left", "right"] = "left", sorter: Array | None = None
 ) -> Array:
     """For each element of x2 the index, int64, in sorted x1 before which it can be inserted and keep the order.
 
@@ -100,10 +100,12 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side is 'left' or 'right', not {side!r}")
-    if _array(x1, "searchsorted").ndim != 1:
+    x1 = _array(x1, "searchsorted")
+    if x1.ndim != 1:
         raise ValueError(f"searchsorted: x1 must have 1 dimension, got shape {x1.shape}")
     if sorter is not None:
-        if _array(sorter, "searchsorted").shape != x1.shape:
+        sorter = _array(sorter, "searchsorted")
+        if sorter.shape != x1.shape:
             raise ValueError(f"searchsorted: x1 has shape {x1.shape} and its sorter {sorter.shape}")
         if sorter.dtype.kind not in "iu":
             raise TypeError(f"searchsorted: a sorter holds integers, not {sorter.dtype}")
@@ -131,12 +133,17 @@ def _fits(number: int, dtype: np.dtype) -> bool:
     return bool(limits.min <= number <= limits.max)
 
 
-def where(condition: Array, x1: Operand, x2: Operand, /) -> Array:
+def where(condition: Array, x1: Operand | None = None, x2: Operand | None = None, /) -> Any:
     """Elements of x1 where the condition holds, of x2 elsewhere; all three broadcast against each other.
 
-    Raises TypeError without any array among the operands. Standard: searching functions, `where`.
+    The condition alone gives what `nonzero` gives. Raises ValueError for one of x1 and x2 without the
+    other. Standard: searching functions, `where`.
 
     >>> xp.where(xp.asarray([True, False]), 1, 2)
     Array([1, 2], device='cpu')
     """
+    if x1 is None and x2 is None:
+        return nonzero(_array(condition, "where"))
+    if x1 is None or x2 is None:
+        raise ValueError("where: either both or neither of x1 and x2 are given")
     return _where(condition, x1, x2)

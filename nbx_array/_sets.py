@@ -134,10 +134,11 @@ def _at(x: Array, places: Array) -> Array:
     return _indexing.take(x, places, 0, exact=True)
 
 
-def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
+def isin(x1: Array | int, x2: Array | int, /, assume_unique: bool = False, invert: bool = False) -> Array:
     """Whether each element of x1 equals one of x2, or with `invert` none: bools of x1's shape.
 
-    x1, x2: any shapes and dtypes, at least one of them an array. Standard: set functions, `isin`.
+    x1, x2: any shapes and dtypes, at least one of them an array. assume_unique: accepted; it changes nothing.
+    Standard: set functions, `isin`.
 
     >>> xp.isin(xp.asarray([1, 2, 3]), xp.asarray([3, 1]))
     Array([ True, False,  True], device='cpu')

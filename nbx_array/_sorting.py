@@ -16,25 +16,35 @@ from nbx_array._reduction import check_axis
 from nbx_array._taking import take_along_axis
 from nbx_array.kernels import sort as kernels
 from nbx_array.kernels.host import on_host
-from nbx_array.kernels.types import kind
+from nbx_array.kernels.types import is_complex
 from nbx_array.memory import View
 
 INT64 = np.dtype(np.int64)
 
 
-def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+def sort(
+    x: Array,
+    /,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+) -> Array:
     """The elements of x in order along an axis.
 
     NaN comes last in either order, and -0 equals +0; complex numbers go by their real and then by their imaginary
-    part, those with a NaN part last. stable: whether equal elements are sure to keep their order, which shows in the
+    part, those with a NaN part last. axis: None sorts the elements in C order. kind: NumPy's names of algorithms are
+    accepted, and any one is stable. stable: whether equal elements are sure to keep their order, which shows in the
     signs of zeros alone. Raises ValueError for a 0-d array, AxisError for an axis out of bounds.
     Standard: sorting functions, `sort`.
 
     >>> xp.sort(xp.asarray([3, 1, 2]), descending=True)
     Array([3, 2, 1], device='cpu')
     """
-    along = _axis("sort", x, axis)
-    if kind(x.dtype) == "c":
+    x, along = _row("sort", x, axis)
+    if is_complex(x.dtype):
         return take_along_axis(x, argsort(x, axis=along, descending=descending), axis=along)
     if on_host(x.device):
         out = _new(x.shape, x.dtype, x.device)
@@ -44,19 +54,29 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     return _by_rows(x, along, x.dtype, lambda rows, out: kernels.sort(rows, out, None, descending=descending))
 
 
-def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+def argsort(
+    x: Array,
+    /,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+) -> Array:
     """The indices, int64, that put the elements of x in order along an axis.
 
     NaN comes last in either order, and -0 equals +0; complex numbers go by their real and then by their imaginary
-    part, those with a NaN part last. stable: whether equal elements are sure to keep their order, which they do in
+    part, those with a NaN part last. axis: None sorts the elements in C order. kind: NumPy's names of algorithms are
+    accepted, and any one is stable. stable: whether equal elements are sure to keep their order, which they do in
     either order. Raises ValueError for a 0-d array, AxisError for an axis out of bounds.
     Standard: sorting functions, `argsort`.
 
     >>> xp.argsort(xp.asarray([3, 1, 2]))
     Array([1, 2, 0], device='cpu')
     """
-    along = _axis("argsort", x, axis)
-    if kind(x.dtype) == "c":
+    x, along = _row("argsort", x, axis)
+    if is_complex(x.dtype):
         return _argsort_complex(x, along, descending)
     if kernels.argsorts_on_host(x.dtype, x.shape[along], x.device):
         out = _new(x.shape, INT64, x.device)
@@ -66,10 +86,14 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     return _by_rows(x, along, INT64, lambda rows, out: kernels.sort(rows, None, out, descending=descending))
 
 
-def _axis(name: str, x: Array, axis: int) -> int:
-    if not _array(x, name).shape:
+def _row(name: str, x: Array, axis: int | None) -> tuple[Array, int]:
+    """The operand, flattened if axis is None, and the axis."""
+    x = _array(x, name)
+    if axis is None:
+        return reshape(x, (-1,)), 0
+    if not x.shape:
         raise ValueError(f"{name}: expected at least 1 dimension, got a 0-d array")
-    return check_axis(name, axis, x.ndim)
+    return x, check_axis(name, axis, x.ndim)
 
 
 def _argsort_complex(x: Array, axis: int, descending: bool) -> Array:
@@ -99,7 +123,7 @@ def _by_rows(x: Array, axis: int, dtype: np.dtype, run: Callable[[View, View], A
 
 def sorted_and_order(x: Array) -> tuple[Array, Array]:
     """A vector's elements in order, and where each stood: equal elements keep their order."""
-    if kind(x.dtype) == "c" or kernels.argsorts_on_host(x.dtype, x.size, x.device) or not x.size:
+    if is_complex(x.dtype) or kernels.argsorts_on_host(x.dtype, x.size, x.device) or not x.size:
         order = argsort(x)
         return _indexing.take(x, order, 0, exact=True), order
     x = packed(x)

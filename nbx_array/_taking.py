@@ -2,42 +2,66 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
+import numpy as np
+
 from nbx_array import _indexing
-from nbx_array._array import Array, broadcast_to
+from nbx_array._array import Array, broadcast_to, cast
 from nbx_array._creation import _array, arange
+from nbx_array._elementwise import maximum, minimum, remainder
 from nbx_array._manipulation import _axes, reshape
+from nbx_array._out import deliver
 from nbx_array.memory.view import broadcast_shapes
+
+INT64 = np.dtype(np.int64)
 
 
 def _indices(indices: Array, x: Array, name: str) -> Array:
     """An array of integers on x's device, or an error of NumPy's type."""
-    if _array(indices, name).dtype.kind not in "iu":
+    indices = _array(indices, name)
+    if indices.dtype.kind not in "iu":
         raise TypeError(f"{name}: indices must be integers, got dtype {indices.dtype}")
     if indices.device is not x.device:
         raise ValueError(f"{name}: the array lies on {x.device} and its indices on {indices.device}")
     return indices
 
 
-def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+def take(
+    x: Array,
+    indices: Array,
+    /,
+    axis: int | None = None,
+    out: Any = None,
+    mode: Literal["raise", "wrap", "clip"] = "raise",
+) -> Array:
     """The elements of x at the given places along an axis; of x flattened if axis is None.
 
     indices: integers of any shape, which stands for the axis in the result; negative ones count from the end.
-    Raises IndexError for an index out of range: on the CPU here, on a GPU at the next function that waits for it.
+    mode: "raise" for IndexError for an index out of range, on the CPU here, on a GPU at the next function that waits
+    for it; "wrap" counts on from the other end, "clip" takes the first or last. Raises ValueError for another mode.
     Standard: indexing functions, `take`.
 
     >>> xp.take(xp.asarray([10, 20, 30]), xp.asarray([2, 0]))
     Array([30, 10], device='cpu')
     """
-    _indices(indices, _array(x, "take"), "take")
+    x = _array(x, "take")
+    indices = _indices(indices, x, "take")
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     (along,) = _axes(axis, x.ndim, "take")
     if not x.shape[along] and indices.size:
         raise IndexError(f"take: cannot take elements from axis {along} of shape {x.shape}, which has none")
-    return _indexing.take(x, indices, along)
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"take: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
+    if mode == "wrap":
+        indices = remainder(cast(indices, INT64), x.shape[along])
+    elif mode == "clip":
+        indices = minimum(maximum(cast(indices, INT64), 0), x.shape[along] - 1)
+    return deliver("take", _indexing.take(x, indices, along, exact=mode != "raise"), out)
 
 
-def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
     """The element of x at each of the given indices along an axis, in the same place along the other axes.
 
     indices: integers, of as many dimensions as x; the other axes broadcast. Negative ones count from the end.
@@ -49,7 +73,8 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     Array([[20],
            [30]], device='cpu')
     """
-    _indices(indices, _array(x, "take_along_axis"), "take_along_axis")
+    x = _array(x, "take_along_axis")
+    indices = _indices(indices, x, "take_along_axis")
     (along,) = _axes(axis, x.ndim, "take_along_axis")
     if indices.ndim != x.ndim:
         raise ValueError(f"take_along_axis: x has shape {x.shape} and indices {indices.shape}; their dimensions differ")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from nbx_array._array import Array, cast, view_basic
+from typing import Any
+
+from nbx_array._array import Array, broadcast_to, cast, view_basic
 from nbx_array._creation import _array
-from nbx_array._elementwise import not_equal, subtract
+from nbx_array._elementwise import logical_and, logical_not, logical_or, not_equal, subtract
 from nbx_array._manipulation import concat
+from nbx_array._out import deliver
 from nbx_array._reduction import Axis, check_axes, check_axis, check_integer, reduce
 from nbx_array.kernels.pointwise import BOOL
 
 
-def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def all(x: Array, /, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     """Whether all elements are true over axes; True of none. All but zero is true, NaN too.
 
     x: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
@@ -19,11 +22,12 @@ def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> xp.all(xp.asarray([True, False]))
     Array(False, device='cpu')
     """
-    _array(x, "all")
-    return reduce("min", cast(x, BOOL), check_axes("all", axis, x.ndim), keepdims, caller="all")
+    x = _array(x, "all")
+    mask = cast(x, BOOL) if where is True else logical_or(x, logical_not(_array(where, "all")))
+    return deliver("all", reduce("min", mask, check_axes("all", axis, x.ndim), keepdims, caller="all"), out)
 
 
-def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def any(x: Array, /, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     """Whether any element is true over axes; False of none. All but zero is true, NaN too.
 
     x: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
@@ -32,13 +36,12 @@ def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> xp.any(xp.asarray([True, False]))
     Array(True, device='cpu')
     """
-    _array(x, "any")
-    return reduce("max", cast(x, BOOL), check_axes("any", axis, x.ndim), keepdims, caller="any")
+    x = _array(x, "any")
+    mask = cast(x, BOOL) if where is True else logical_and(x, where)
+    return deliver("any", reduce("max", mask, check_axes("any", axis, x.ndim), keepdims, caller="any"), out)
 
 
-def diff(
-    x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
-) -> Array:
+def diff(x: Array, /, n: int = 1, axis: int = -1, prepend: Array | None = None, append: Array | None = None) -> Array:
     """The differences of neighbours along an axis, n times over.
 
     x: at least 1 dimension; of bools it is whether they differ. prepend, append: what to add to x at either end first.
@@ -47,7 +50,8 @@ def diff(
     >>> xp.diff(xp.asarray([1, 4, 9, 16]))
     Array([3, 5, 7], device='cpu')
     """
-    if not _array(x, "diff").shape:
+    x = _array(x, "diff")
+    if not x.shape:
         raise ValueError("diff: expected at least 1 dimension, got a 0-d array")
     if check_integer("diff", "n", n) < 0:
         raise ValueError(f"diff: n must not be negative, got {n}")
@@ -55,8 +59,10 @@ def diff(
     if n == 0:
         return x
     if prepend is not None or append is not None:
-        parts = (None if prepend is None else _array(prepend, "diff"), x, None if append is None else append)
-        x = concat([part for part in parts if part is not None], axis=along)
+        edge = (*x.shape[:along], 1, *x.shape[along + 1 :])
+        ends = [None if end is None else _array(end, "diff") for end in (prepend, append)]
+        ends = [end if end is None or end.shape else broadcast_to(end, edge) for end in ends]
+        x = concat([part for part in (ends[0], x, ends[1]) if part is not None], axis=along)
     before = (slice(None),) * along
     for _ in range(n):
         later, earlier = view_basic(x, (*before, slice(1, None))), view_basic(x, (*before, slice(None, -1)))

@@ -28,23 +28,27 @@ from nbx_array.memory.view import contiguous_strides, is_contiguous
 
 __all__ = [
     "fft",
+    "fft2",
     "fftfreq",
     "fftn",
     "fftshift",
     "hfft",
     "ifft",
+    "ifft2",
     "ifftn",
     "ifftshift",
     "ihfft",
     "irfft",
+    "irfft2",
     "irfftn",
     "rfft",
+    "rfft2",
     "rfftfreq",
     "rfftn",
 ]
 
 
-def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def fft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """The discrete Fourier transform along an axis: y[k] = Σ x[j] · exp(-2πi · jk/n).
 
     n: the length of the transform and of the result; that of the axis by default. norm: "backward" leaves the sum as
@@ -57,7 +61,7 @@ def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
     return _along("fft", Kind(), x, n, axis, norm)
 
 
-def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def ifft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """The inverse of `fft` along an axis: y[j] = (1/n) · Σ x[k] · exp(2πi · jk/n).
 
     norm: "backward" divides the sum by n, "ortho" by √n, "forward" leaves it as it is. The other arguments are those of
@@ -70,7 +74,7 @@ def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "back
 
 
 def fftn(
-    x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+    x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
 ) -> Array:
     """The transform along several axes, one after the other; along all by default.
 
@@ -86,7 +90,7 @@ def fftn(
 
 
 def ifftn(
-    x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+    x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
 ) -> Array:
     """The inverse of `fftn`. The arguments are those of `fftn`, norms those of `ifft`.
 
@@ -99,7 +103,29 @@ def ifftn(
     return _along_axes("ifftn", Kind(inverse=True), Kind(inverse=True), x, s, axes, norm)
 
 
-def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def fft2(x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward") -> Array:
+    """`fftn` over the last two axes. Source: NumPy, `fft.fft2`."""
+    return _along_axes("fft2", Kind(), Kind(), x, s, axes, norm)
+
+
+def ifft2(x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward") -> Array:
+    """`ifftn` over the last two axes. Source: NumPy, `fft.ifft2`."""
+    return _along_axes("ifft2", Kind(inverse=True), Kind(inverse=True), x, s, axes, norm)
+
+
+def rfft2(x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward") -> Array:
+    """`rfftn` over the last two axes. Source: NumPy, `fft.rfft2`."""
+    return _along_axes("rfft2", Kind(real_input=True), Kind(), x, s, axes, norm)
+
+
+def irfft2(
+    x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward"
+) -> Array:
+    """`irfftn` over the last two axes. Source: NumPy, `fft.irfft2`."""
+    return _along_axes("irfft2", Kind(real_output=True, inverse=True), Kind(inverse=True), x, s, axes, norm)
+
+
+def rfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """The first n // 2 + 1 elements of the transform of real numbers; the others are the conjugates of these.
 
     Raises TypeError for a complex x. The arguments are those of `fft`. Standard: FFT functions, `rfft`.
@@ -110,7 +136,7 @@ def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "back
     return _along("rfft", Kind(real_input=True), x, n, axis, norm)
 
 
-def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def irfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """The inverse of `rfft`: real numbers from the first n // 2 + 1 elements of their transform.
 
     n: the length of the result, 2 · (m - 1) by default, where m is the length of the axis; of an odd number of elements
@@ -124,7 +150,7 @@ def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "bac
 
 
 def rfftn(
-    x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+    x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
 ) -> Array:
     """`rfft` along the last of several axes, then `fft` along the others.
 
@@ -139,7 +165,7 @@ def rfftn(
 
 
 def irfftn(
-    x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+    x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
 ) -> Array:
     """The inverse of `rfftn`: `ifft` along all axes but the last, then `irfft` along that one.
 
@@ -153,7 +179,7 @@ def irfftn(
     return _along_axes("irfftn", Kind(real_output=True, inverse=True), Kind(inverse=True), x, s, axes, norm)
 
 
-def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def hfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """The transform, which is real, of a sequence with Hermitian symmetry, from its first n // 2 + 1 elements.
 
     n: the length of the result, 2 · (m - 1) by default, where m is the length of the axis. norm: as for `fft`.
@@ -165,7 +191,7 @@ def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "back
     return _along("hfft", Kind(real_output=True), x, n, axis, norm)
 
 
-def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def ihfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of real numbers.
 
     norm: as for `ifft`. Raises TypeError for a complex x. Standard: FFT functions, `ihfft`.
@@ -176,7 +202,7 @@ def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "bac
     return _along("ihfft", Kind(real_input=True, inverse=True), x, n, axis, norm)
 
 
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
+def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
     """The frequencies of `fft`'s result, for n samples that lie d apart: 0, 1, ..., -2, -1, over n·d.
 
     Raises ValueError for an n below 1, TypeError for a dtype that is no real floating-point one.
@@ -190,7 +216,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None)
     return _frequencies("fftfreq", lambda k: (k + half) % count - half, count, count, d, dtype, device)
 
 
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
+def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
     """The frequencies of `rfft`'s result, for n samples that lie d apart: 0, 1, ..., n // 2, over n·d.
 
     Raises what `fftfreq` raises. Standard: FFT functions, `rfftfreq`.
@@ -202,7 +228,7 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
     return _frequencies("rfftfreq", lambda k: k, count // 2 + 1, count, d, dtype, device)
 
 
-def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
+def fftshift(x: Array, /, axes: int | Sequence[int] | None = None) -> Array:
     """Rotate axes, all by default, so that frequency zero is in the middle: by half their length.
 
     Raises AxisError for an axis that x has not. Standard: FFT functions, `fftshift`.
@@ -213,7 +239,7 @@ def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     return _rotated("fftshift", x, axes, 1)
 
 
-def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
+def ifftshift(x: Array, /, axes: int | Sequence[int] | None = None) -> Array:
     """The inverse of `fftshift`. Standard: FFT functions, `ifftshift`.
 
     >>> xp.fft.ifftshift(xp.asarray([-2.0, -1.0, 0.0, 1.0, 2.0]))
@@ -227,7 +253,8 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
 
 def _along(name: str, form: Kind, x: Array, n: int | None, axis: int, norm: str) -> Array:
     """Any of the transforms along one axis."""
-    place = check_axis(name, axis, _array(x, name).ndim)
+    x = _array(x, name)
+    place = check_axis(name, axis, x.ndim)
     given = x.shape[place]
     length = _length(name, n if n is not None else 2 * (given - 1) if form.real_output else given)
     if norm not in ("backward", "ortho", "forward", None):  # None is NumPy's other word for "backward"
@@ -250,7 +277,8 @@ def _along_axes(
     name: str, last: Kind, others: Kind, x: Array, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str
 ) -> Array:
     """A transform of one kind along the last of the axes and of another along those before it."""
-    ndim = _array(x, name).ndim
+    x = _array(x, name)
+    ndim = x.ndim
     if axes is None:
         axes = range(ndim) if s is None else range(-len(s), 0)
     places = [check_axis(name, axis, ndim) for axis in axes]
@@ -313,7 +341,8 @@ def _frequencies(
 
 def _rotated(name: str, x: Array, axes: int | Sequence[int] | None, direction: int) -> Array:
     """A copy of x whose axes are moved by half their length."""
-    ndim = _array(x, name).ndim
+    x = _array(x, name)
+    ndim = x.ndim
     chosen = range(ndim) if axes is None else axes if isinstance(axes, Sequence) else (axes,)
     places = tuple(check_axis(name, axis, ndim) for axis in chosen)
     return roll(x, tuple(direction * (x.shape[place] // 2) for place in places), axis=places) if places else copied(x)

@@ -28,6 +28,7 @@ from nbx_array.kernels.types import default_complex, kind
 from nbx_array.memory.view import broadcast_shapes
 
 __all__ = [
+    "LinAlgError",
     "cholesky",
     "cross",
     "det",
@@ -54,6 +55,19 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+NUMPYS = ("cond", "lstsq", "multi_dot", "norm")
+"""What NumPy has beyond the standard."""
+
+
+def __getattr__(name: str) -> Any:
+    """What is loaded when first asked for."""
+    if name in NUMPYS:
+        from nbx_array import _numpy_linalg
+
+        return getattr(_numpy_linalg, name)
+    raise AttributeError(f"module 'nbx_array.linalg' has no attribute {name!r}", name=name)
+
 
 FLOAT32 = np.dtype(np.float32)
 
@@ -98,7 +112,8 @@ class SVDResult(NamedTuple):
 
 
 def _matrices(name: str, x: Array) -> Array:
-    if _array(x, name).ndim < 2:
+    x = _array(x, name)
+    if x.ndim < 2:
         raise LinAlgError(f"{name}: expected at least 2 dimensions, got shape {x.shape}")
     return x
 
@@ -112,7 +127,8 @@ def _inexact(name: str, x: Array) -> Array:
 
 
 def _square(name: str, x: Array) -> Array:
-    if _matrices(name, x).shape[-1] != x.shape[-2]:
+    x = _matrices(name, x)
+    if x.shape[-1] != x.shape[-2]:
         raise LinAlgError(f"{name}: expected square matrices, got shape {x.shape}")
     return _inexact(name, x)
 
@@ -260,7 +276,7 @@ def solve(x1: Array, x2: Array, /) -> Array:
     return result[..., 0] if vector else result
 
 
-def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
+def qr(x: Array, /, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
     """Q with orthonormal columns and upper triangular R with x = Q R.
 
     x: shape (..., M, N), floating point. mode: "reduced" for Q of shape (..., M, K) and R of (..., K, N), where K is
@@ -275,7 +291,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
     return QRResult(*_factorisations.qr(_inexact("qr", x), complete=mode == "complete"))
 
 
-def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Array, /, full_matrices: bool = True) -> SVDResult:
     """U, S and Vᴴ with x = U diag(S) Vᴴ: orthonormal columns and rows, singular values in descending order.
 
     x: shape (..., M, N), floating point. full_matrices: U of shape (..., M, M) and Vh of (..., N, N); else (..., M, K)
@@ -391,7 +407,8 @@ def matrix_power(x: Array, n: int, /) -> Array:
     Array([[1., 5.],
            [0., 1.]], device='cpu')
     """
-    if _matrices("matrix_power", x).shape[-1] != x.shape[-2]:
+    x = _matrices("matrix_power", x)
+    if x.shape[-1] != x.shape[-2]:
         raise LinAlgError(f"matrix_power: expected square matrices, got shape {x.shape}")
     n = check_integer("matrix_power", "n", n)
     if n < 0:
@@ -419,7 +436,8 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     >>> xp.linalg.cross(xp.asarray([1, 0, 0]), xp.asarray([0, 1, 0]))
     Array([0, 0, 1], device='cpu')
     """
-    places = [check_axis("cross", axis, _array(x, "cross").ndim) for x in (x1, x2)]
+    x1, x2 = _array(x1, "cross"), _array(x2, "cross")
+    places = [check_axis("cross", axis, x.ndim) for x in (x1, x2)]
     for x, place in zip((x1, x2), places, strict=True):
         if x.shape[place] != 3:
             raise ValueError(f"cross: expected 3 components along axis {axis}, got shape {x.shape}")
@@ -440,12 +458,13 @@ def outer(x1: Array, x2: Array, /) -> Array:
     Array([[3, 4],
            [6, 8]], device='cpu')
     """
-    if _array(x1, "outer").ndim != 1 or _array(x2, "outer").ndim != 1:
+    x1, x2 = _array(x1, "outer"), _array(x2, "outer")
+    if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(f"outer: expected 1-dimensional arrays, got shapes {x1.shape} and {x2.shape}")
     return multiply(x1[:, None], x2[None, :])
 
 
-def diagonal(x: Array, /, *, offset: int = 0) -> Array:
+def diagonal(x: Array, /, offset: int = 0) -> Array:
     """A view of the diagonal of each matrix.
 
     x: shape (..., M, N). offset: of the diagonal, counted upwards from the main one; one beyond the matrix is empty.
@@ -495,7 +514,8 @@ def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: 
     >>> xp.linalg.vector_norm(xp.asarray([3.0, 4.0]))
     Array(5., device='cpu')
     """
-    axes = check_axes("vector_norm", axis, _array(x, "vector_norm").ndim)
+    x = _array(x, "vector_norm")
+    axes = check_axes("vector_norm", axis, x.ndim)
     if isinstance(ord, bool) or not isinstance(ord, (int, float)):
         raise TypeError(f"vector_norm: ord must be a number, not {ord!r}")
     x = inexact(x)

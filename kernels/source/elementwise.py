@@ -131,7 +131,7 @@ def integer_pow(x, y):
     """x ** y by repeated squaring, modulo 2**width. The caller has refused negative exponents."""
     x, y = tl.broadcast(x, y)  # what a loop carries keeps its shape
     n = y.to(unsigned_type(y.dtype), bitcast=True)
-    result = (x == x).to(x.dtype)
+    result = ((x == x) & (y == y)).to(x.dtype)  # of their common shape
     while any_lane(n != 0):
         result = tl.where((n & 1) != 0, result * x, result)
         x = x * x

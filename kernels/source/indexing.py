@@ -1,4 +1,4 @@
-"""Indexing by integer arrays and masks: offsets, gather, scatter, compaction.
+"""Indexing by integer arrays and masks: offsets, gather, scatter, compaction, counts.
 
 An offset says, in elements, where an index lands; the lowest int64 stands for an index out of range, which is neither
 read nor written.
@@ -155,3 +155,13 @@ def positions(mask, starts, out, n, GPU: tl.constexpr, BLOCK: tl.constexpr):
     x = read_mask(mask, base, n, GPU, BLOCK)
     s = tl.cumsum(x.to(tl.int32), 0)
     tl.store(out + start + s - 1, base + tl.arange(0, BLOCK), mask=x)
+
+
+@triton.jit
+def count(index, counts, n, BLOCK: tl.constexpr):
+    """counts[index[i]] += 1. Whole numbers add up to the same in any order."""
+    base = tl.program_id(0).to(tl.int64) * BLOCK
+    i = tl.arange(0, BLOCK)
+    m = i < tl.minimum(n - base, BLOCK).to(tl.int32)
+    k = tl.load(index + base + i, mask=m, other=0).to(tl.int64)
+    tl.atomic_add(counts + k, tl.full([BLOCK], 1, counts.dtype.element_ty), mask=m, sem="relaxed")

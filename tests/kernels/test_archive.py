@@ -13,6 +13,7 @@ from msl import shim
 from nbx_array.backend import archive, compiler, recording
 from nbx_array.backend.ahead import parse_target
 from nbx_array.kernels import archive as command
+from nbx_array.kernels import registry
 
 ROOT = Path(__file__).parents[2]
 
@@ -209,6 +210,11 @@ def test_a_damaged_archive_is_refused(tmp_path, place):
     file.write_bytes(content)
     with pytest.raises(archive.ArchiveError, match="archive"):
         archive.Archive(file)
+
+
+def test_every_family_is_in_the_archive():
+    """What strided expressions take is made from them; their copies to packed arrays are the family `copies`."""
+    assert set(registry.FAMILIES) - {"strided"} <= set(command.FAMILIES)
 
 
 def test_a_kernel_has_one_text_for_all_targets():

@@ -28,6 +28,7 @@ MAY_IMPORT = {
 EXTRAS = {
     "nbx_array._demo": {"array_api_compat", "rich", "scipy", "sklearn"},
     "nbx_array.backend.metal.api": {"Metal", "objc"},
+    "nbx_array._numpy_products": {"opt_einsum"},
 }
 DISTRIBUTION_TO_MODULE = {"pyyaml": "yaml"}
 

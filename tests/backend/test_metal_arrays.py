@@ -1,0 +1,168 @@
+"""Arrays on a device without float64: Metal's, as `fake_metal` has it, by the public API."""
+
+from __future__ import annotations
+
+import fake_metal
+import numpy as np
+import pytest
+from msl import shim
+from nbx_array.kernels.types import DtypeAbsent
+
+import nbx_array as xp
+
+pytestmark = pytest.mark.skipif(shim.compiler() is None, reason="no C++ compiler, which builds the kernels, is here")
+NAMES = {"bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)), "float32", "complex64"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def metal():
+    """Metal's device, current for the module's tests."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        fake_metal.install(monkeypatch, fake_metal.FakeMetal())
+        xp.set_device("metal:0")
+        yield
+        xp.set_device(None)
+
+
+def equal(found, expected, tolerance=1e-6):
+    expected = np.asarray(expected)
+    found = np.asarray(found)
+    assert found.dtype.itemsize <= 4 or found.dtype.kind in "iu" or found.dtype == np.complex64, found.dtype
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_the_namespace_says_what_the_device_has():
+    info = xp.__array_namespace_info__()
+    assert str(info.default_device()) == "metal:0"
+    assert set(info.dtypes()) == NAMES
+    assert set(info.dtypes(kind="real floating")) == {"float32"} and set(info.dtypes(kind="complex floating")) == {
+        "complex64"
+    }
+    assert info.default_dtypes() == {
+        "real floating": np.float32, "complex floating": np.complex64, "integral": np.int64, "indexing": np.int64,
+    }  # fmt: skip
+    assert set(info.dtypes(device="cpu")) == NAMES | {"float64", "complex128"}
+    assert info.default_dtypes(device="cpu")["real floating"] == np.float64
+
+
+CREATED = {
+    "asarray": lambda: xp.asarray([1.5, 2]),
+    "asarray, complex": lambda: xp.asarray(1j),
+    "zeros": lambda: xp.zeros(3),
+    "ones": lambda: xp.ones(3),
+    "empty": lambda: xp.empty(3),
+    "full": lambda: xp.full(3, 0.1),
+    "eye": lambda: xp.eye(3),
+    "arange": lambda: xp.arange(0.5, 3),
+    "linspace": lambda: xp.linspace(0, 1, 5),
+    "int * float": lambda: xp.arange(3) * 0.5,
+    "int / int": lambda: xp.arange(1, 4) / xp.arange(1, 4),
+    "int + complex": lambda: xp.arange(3) + 1j,
+    "exp of int": lambda: xp.exp(xp.arange(3)),
+    "mean of int": lambda: xp.mean(xp.arange(3)),
+    "fftfreq": lambda: xp.fft.fftfreq(4),
+    "fft of float": lambda: xp.fft.fft(xp.ones(4)),
+}
+
+
+@pytest.mark.parametrize("name", CREATED)
+def test_nothing_is_float64_unasked(name):
+    x = CREATED[name]()
+    assert x.dtype in (np.float32, np.complex64)
+    np.asarray(x)
+
+
+ASKED = {
+    "zeros": lambda: xp.zeros(3, dtype=xp.float64),
+    "full": lambda: xp.full(3, 1, dtype=xp.complex128),
+    "asarray": lambda: xp.asarray(np.ones(3)),
+    "asarray, dtype": lambda: xp.asarray([1], dtype=xp.float64),
+    "astype": lambda: xp.astype(xp.ones(3), xp.float64),
+    "sum": lambda: xp.sum(xp.ones(3), dtype=xp.float64),
+    "cumulative_sum": lambda: xp.cumulative_sum(xp.ones(3), dtype=xp.complex128),
+    "a NumPy scalar": lambda: xp.ones(3) + np.float64(1),
+    "int64 + float32": lambda: xp.arange(3) + xp.ones(3),
+    "uint64 + int64": lambda: xp.arange(3) + xp.arange(3, dtype=xp.uint64),
+    "result_type": lambda: xp.result_type(xp.ones(3), xp.float64),
+    "to_device": lambda: xp.ones(3, dtype=xp.float64, device="cpu").to_device("metal:0"),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_float64_is_refused_with_a_message(name):
+    with pytest.raises(DtypeAbsent, match=r"metal:0 has no (float64; ask for float32|complex128; ask for complex64)"):
+        ASKED[name]()
+
+
+def test_unsigned_and_signed_integers_compare_exactly():
+    x = xp.asarray(np.array([0, 2**63, 2**64 - 1], np.uint64))
+    equal(x > xp.asarray([-1, 5, 2**63 - 1]), [True, True, True])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_16_bit_floats_meet_numbers(dtype):
+    x = xp.asarray(np.arange(5, dtype=np.float32), dtype=dtype)
+    equal(xp.astype(x * 1.5 + 0.25, xp.float32), np.arange(5) * 1.5 + 0.25)
+
+
+def test_host_copies_by_dlpack_alone():
+    x = xp.arange(5)
+    np.testing.assert_array_equal(np.from_dlpack(x, device="cpu"), np.arange(5))
+    with pytest.raises(BufferError, match="exported to the CPU alone"):
+        x.__dlpack__()
+
+
+# A sample of each family, with shapes and strides that take more than one way through it.
+
+
+@pytest.fixture
+def pair(rng):
+    host = rng.normal(size=(33, 65)).astype(np.float32)
+    return xp.asarray(host), host
+
+
+def test_expressions(pair):
+    x, h = pair
+    for _ in range(2):  # operation by operation, then as one kernel
+        equal(xp.where(x > 0, xp.exp(-x * x / 2), x.T[0, 0] + x[::-1, ::-1]), np.where(h > 0, np.exp(-h * h / 2),
+              h[0, 0] + h[::-1, ::-1]))  # fmt: skip
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_reductions(pair, axis):
+    x, h = pair
+    equal(xp.sum(x[:, ::2] - 1, axis=axis), (h[:, ::2].astype(float) - 1).sum(axis), 1e-4)
+    equal(xp.std(x, axis=axis), h.std(axis, dtype=float), 1e-5)
+    equal(xp.argmin(x, axis=axis), h.argmin(axis))
+
+
+def test_views_are_written_and_read(pair):
+    x, h = pair
+    y, k = xp.asarray(h), h.copy()
+    y[1:20:3, ::-2] += x[1:20:3, ::-2]
+    k[1:20:3, ::-2] += h[1:20:3, ::-2]
+    y[xp.asarray([5, 7]), 3] = 1
+    k[[5, 7], 3] = 1
+    equal(y, k)
+    equal(y[y > 0.5], k[k > 0.5])
+    equal(y[:, xp.asarray([3, -1])], k[:, [3, -1]])
+    with pytest.raises(IndexError):
+        np.asarray(y[xp.asarray([33])])
+
+
+def test_scans_and_sorting(pair, rng):
+    x, h = pair
+    equal(xp.cumulative_sum(x, axis=0), h.cumsum(0, dtype=float), 1e-4)
+    equal(xp.sort(x, axis=1, descending=True), -np.sort(-h, axis=1))
+    short = rng.integers(-100, 100, 300)
+    equal(xp.argsort(xp.asarray(short)), np.argsort(short, stable=True))
+    equal(xp.unique_values(xp.asarray(short)), np.unique(short))
+
+
+@pytest.mark.slow
+def test_linear_algebra_and_transforms(pair):
+    x, h = pair
+    a = h[:, :33] + 33 * np.eye(33, dtype=np.float32)
+    equal(x @ x.T, h.astype(float) @ h.T, 1e-4)
+    equal(xp.linalg.solve(xp.asarray(a), x[:, :2]), np.linalg.solve(a, h[:, :2]), 1e-5)
+    equal(xp.fft.fft(xp.astype(x[:, :15], xp.complex64)), np.fft.fft(h[:, :15]), 1e-4)
