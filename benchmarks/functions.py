@@ -121,9 +121,10 @@ CALLS: dict[str, Call] = {
     "fft.fft, prime": lambda f, d: f.fft.fft(d.z[:PRIME]),
     **{
         f"fft.{name}": lambda f, d, name=name: getattr(f.fft, name)(f.reshape(d.z, (SIDE, SIDE)))  # type: ignore[misc]
-        for name in ("fftn", "ifftn", "irfftn")
+        for name in ("fftn", "ifftn", "irfftn", "fft2", "ifft2", "irfft2")
     },
     "fft.rfftn": lambda f, d: f.fft.rfftn(d.a),
+    "fft.rfft2": lambda f, d: f.fft.rfft2(d.a),
     **{
         f"fft.{name}": lambda f, d, name=name: getattr(f.fft, name)(SIZE, device=d.x.device)  # type: ignore[misc]
         for name in ("fftfreq", "rfftfreq")
