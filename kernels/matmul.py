@@ -132,6 +132,7 @@ def _side(size: int, most: int) -> int:
     return min(max(1 << max(size - 1, 0).bit_length(), 16), most)
 
 
+@lru_cache(maxsize=4096)
 def _tile(m: int, n: int, k: int, dtype: np.dtype, device: Device) -> _Tile:
     """The tile of a program, for floating point: large ones as measured on an H200 (benchmarks/NOTES.md). A complex
     tile has two accumulators, so that it takes half as many elements."""
@@ -141,7 +142,7 @@ def _tile(m: int, n: int, k: int, dtype: np.dtype, device: Device) -> _Tile:
         "e": ((128, 128), 64, 4, 4),
         "f": ((128, 64), 32, 4, 3),
         "d": ((64, 64), 16, 4, 3),
-        "F": ((64, 64), 32, 4, 2),
+        "F": ((64, 64), 16, 8, 3),
         "D": ((64, 32), 16, 4, 2),
     }[dtype.char if dtype.itemsize > 2 else "e"]
     if device.backend == "hip":  # 64 KiB of local memory

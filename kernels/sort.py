@@ -35,11 +35,11 @@ class Rule(NamedTuple):
     short: int  # the longest row that is sorted by counting for each element those before it
     compared: int  # pairs of elements that a program compares at once
     block: int  # elements of a block of a radix sort; a count of them fits 16 bits
-    num_warps: int  # eight elements of such a block a thread: each takes four counters of 64 bits
+    num_warps: int  # four elements of such a block a thread: each takes four counters of 64 bits
     look: int  # blocks that a block looks back at together; on the CPU those before it have mostly ended
 
 
-_GPU = Rule(1024, 4096, 2048, 8, 16)
+_GPU = Rule(1024, 4096, 1024, 8, 32)
 # AMD's compiler loads the totals of all warps before it adds any: of 2048 elements in 8 warps they take 256 registers.
 # On Metal the counters and their scan's totals must fit a threadgroup's 32 KiB.
 _FEW = Rule(1024, 4096, 512, 4, 16)
