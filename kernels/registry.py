@@ -269,8 +269,8 @@ def factorisations(device: Device) -> Launches:
                 yield partial(matmul.multiply, panel, panel, panel, subtract=True, conjugate=side)
         for size in (2, 3, 5, 9, 17, 33, 99):
             matrix = View(nowhere, dtype, (1, size, size), (size * size, size, 1))
-            for vectors in (None, matrix):
-                yield partial(jacobi.orthogonalise, matrix, vectors, flag, lambda: 0, lambda: None)
+            for vectors, finite in ((None, False), (None, True), (matrix, True)):
+                yield partial(jacobi.orthogonalise, matrix, vectors, flag, lambda: 0, lambda: None, finite=finite)
         for descending in (True, False):
             yield partial(jacobi.sort_rows, keys, keys, large, large, descending=descending)
 

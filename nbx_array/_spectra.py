@@ -48,9 +48,9 @@ def _lengths(x: Array) -> Array:
     return realize(reduce("vector_norm", abs(x) if x.dtype.kind == "c" else x, (2,), False))
 
 
-def _orthogonalise(name: str, x: Array, w: Array, v: Array | None) -> None:
-    flag = _Flag(x.device)
-    if not jacobi.orthogonalise(w.memory(), v.memory() if v is not None else None, flag.view, flag.read, flag.clear):
+def _orthogonalise(name: str, x: Array, w: Array, v: Array | None, *, finite: bool = False) -> None:
+    flag, vectors = _Flag(x.device), v.memory() if v is not None else None
+    if not jacobi.orthogonalise(w.memory(), vectors, flag.view, flag.read, flag.clear, finite=finite):
         raise LinAlgError(f"{name}: Jacobi's iteration did not converge, given ({', '.join(map(str, x.shape))})")
 
 
@@ -162,7 +162,9 @@ def _left_vectors(name: str, r: Array) -> Array:
     for i in range(r.shape[0]):
         one = r[i : i + 1, :, :]
         size = _size(one)
-        polar = _polar(realize(one / size)) if 0 < size < math.inf else one
+        if not math.isfinite(size):
+            raise LinAlgError(f"{name}: not all numbers are finite, given ({', '.join(map(str, r.shape))})")
+        polar = _polar(realize(one / size)) if size else one
         parts.append(_eigen(name, realize(_hermitian(matmul(one, _adjoint(polar)))))[1])
     return realize(concat(parts))
 
@@ -209,7 +211,7 @@ def _svd(name: str, x: Array, full: bool, vectors: bool) -> tuple[Array, Array, 
         w = realize(matmul(j, w))
     else:
         j = _identities(a, n, n) if vectors else None
-        _orthogonalise(name, x, w, j)
+        _orthogonalise(name, x, w, j, finite=True)  # LAPACK, too, raises for NaN and infinity
     lengths = _lengths(w)
     values, w = _sorted(lengths, w, descending=True)
     values = reshape(values * scale, (*x.shape[:-2], n))

@@ -281,6 +281,21 @@ def test_numbers_that_are_not_finite(la, xp):
         assert np.isnan(np.asarray(got)).any()
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (5, 3), (3, 5), (2, 3, 3), (70, 70)])
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_nan_has_no_singular_values(la, xp, rng, shape, dtype):
+    """As in NumPy, wherever it stands."""
+    host = noise(rng, dtype, shape)
+    host.flat[-1] = np.nan
+    for name in ("svd", "svdvals", "pinv", "matrix_rank"):
+        with pytest.raises(np.linalg.LinAlgError):
+            getattr(np.linalg, name)(host)
+        with pytest.raises(np.linalg.LinAlgError, match=f"^{name}: "):
+            getattr(la, name)(xp.asarray(host))
+    with pytest.raises(np.linalg.LinAlgError, match=r"^matrix_norm: "):
+        la.matrix_norm(xp.asarray(host), ord=2)
+
+
 @pytest.mark.parametrize(("dtype", "scale"), [("float32", 1e-38), ("float32", 1e37), ("complex128", 1e306)])
 def test_numbers_at_the_ends_of_the_range(la, xp, rng, dtype, scale):
     host = (noise(rng, dtype, (20, 20)).astype(np.clongdouble if dtype[0] == "c" else np.longdouble) * scale).astype(

@@ -20,8 +20,11 @@ _ROUND = arguments("w:matrix v:matrix turns:*i64 n length v_length round toleran
 _SORT = arguments("keys:matrix keys_out:matrix x:matrix out:matrix n length")
 
 
-def orthogonalise(w: View, v: View | None, flag: View, read: Callable[[], int], clear: Callable[[], None]) -> bool:
-    """Rotate the rows of matrices w until they are orthogonal, and those of v alike. Whether that was reached.
+def orthogonalise(
+    w: View, v: View | None, flag: View, read: Callable[[], int], clear: Callable[[], None], *, finite: bool
+) -> bool:
+    """Rotate the rows of matrices w until they are orthogonal, and those of v alike. Whether that was reached; if all
+    are to be `finite`, not where a number is not.
 
     flag: an int64, zero; `read` waits for its value, once for small matrices and once a sweep for large ones; `clear`
     makes it zero again.
@@ -32,34 +35,35 @@ def orthogonalise(w: View, v: View | None, flag: View, read: Callable[[], int], 
     addresses = (w.address, v.address if v is not None else w.address, flag.address)
     device = w.storage.device
     if max(n, length, v_length) <= SMALL:
-        kernel = special_or_general(partial(small_launcher, w, v))
+        kernel = special_or_general(partial(small_launcher, w, v, finite))
         kernel.spread((*addresses, n, length, v_length, SWEEPS, tolerance), stack, 1, 1)
         return not read()
     block = ("BLOCK", 1024 if device.backend == "cpu" else 256)
-    kernel = kernel_of(MODULE, "jacobi_round", _ROUND, (*_constants(w, v), block), w.dtype, device, 4)
+    kernel = kernel_of(MODULE, "jacobi_round", _ROUND, (*_constants(w, v, finite), block), w.dtype, device, 4)
     players = n + n % 2
     for _ in range(SWEEPS):
         for number in range(players - 1):
             kernel.spread((*addresses, n, length, v_length, number, tolerance), stack, players // 2, 1)
-        if not read():
-            return True
+        found = read()
+        if found != 1:
+            return not found
         clear()
     return False
 
 
-def small_launcher(w: View, v: View | None, general: bool) -> Launcher:
+def small_launcher(w: View, v: View | None, finite: bool, general: bool) -> Launcher:
     """The kernel that one program a matrix rotates by, if `general` for any sizes up to a power of two."""
     _, n, length = w.shape
     v_length = v.shape[-1] if v is not None else 0
     pairs, most = power_of_two((n + 1) // 2, 1), power_of_two(max(n, length, v_length), 2)
     sides = (most // 2, most, most) if general else (pairs, power_of_two(length, 2), power_of_two(v_length, 2))
-    constants = _constants(w, v) + tuple(zip(("PAIRS", "LENGTH", "V_LENGTH"), sides, strict=True))
+    constants = _constants(w, v, finite) + tuple(zip(("PAIRS", "LENGTH", "V_LENGTH"), sides, strict=True))
     warps = 1 if sides[0] <= 4 else 4 if sides[0] <= 16 else 8
     return kernel_of(MODULE, "jacobi_small", _SMALL, constants, w.dtype, w.storage.device, warps)
 
 
-def _constants(w: View, v: View | None) -> Constants:
-    return ("VECTORS", v is not None), ("COMPLEX", is_complex(w))
+def _constants(w: View, v: View | None, finite: bool) -> Constants:
+    return ("VECTORS", v is not None), ("FINITE", finite), ("COMPLEX", is_complex(w))
 
 
 def sort_rows(keys: View, keys_out: View, x: View, out: View, *, descending: bool) -> None:

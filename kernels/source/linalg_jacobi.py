@@ -25,9 +25,14 @@ def _inner(pr, pi, qr, qi, COMPLEX: tl.constexpr):
 @triton.jit
 def _rotation(a, b, gr, gi, tolerance, COMPLEX: tl.constexpr):
     """Of vectors p, q with squared lengths a, b and inner product g: whether they are to be rotated, and c, s, phase
-    with c p - s phase q and s p + c phase q orthogonal to each other."""
+    with c p - s phase q and s p + c phase q orthogonal to each other.
+
+    Elements of a matrix are about 1 at most. Vectors so short that their squares lose bits to underflow count as zero:
+    turning them would not end, and they are far below the rounding errors of the rest.
+    """
     size = modulus(gr, gi, COMPLEX)
-    turn = size > tolerance * sqrt(a) * sqrt(b)
+    least: tl.constexpr = 1e-31 if a.dtype == tl.float32 else 1e-292  # the smallest normal number / epsilon
+    turn = (size > tolerance * sqrt(a) * sqrt(b)) & (a > least) & (b > least)
     safe = tl.where(turn, size, 1.0)
     fr = tl.where(turn, div(gr, safe), 1.0)
     fi = tl.where(turn, -div(gi, safe), 0.0)
@@ -58,12 +63,14 @@ def jacobi_small(
     sweeps,
     tolerance,
     VECTORS: tl.constexpr,
+    FINITE: tl.constexpr,
     COMPLEX: tl.constexpr,
     PAIRS: tl.constexpr,
     LENGTH: tl.constexpr,
     V_LENGTH: tl.constexpr,
 ):
-    """All sweeps over a small matrix, one a program. A matrix that takes more than `sweeps` sets the status word."""
+    """All sweeps over a small matrix, one a program. A matrix that takes more than `sweeps` sets the status word to 1,
+    and if all are to be FINITE one with a number that is not to 2."""
     words = 2 if COMPLEX else 1
     matrix = tl.program_id(0).to(tl.int64)
     w += matrix * n * length * words
@@ -75,6 +82,7 @@ def jacobi_small(
     rounds = players - 1
     turns = n * 0 + 1
     sweep = n * 0
+    wrong = n * 0
     while (turns > 0) & (sweep < sweeps):
         turns = n * 0
         for round in range(rounds):
@@ -83,8 +91,9 @@ def jacobi_small(
             mask = live[:, None] & (x < length)
             at_p = p[:, None] * length + x
             at_q = q[:, None] * length + x
-            pr, pi = load(w, at_p, mask, COMPLEX)
-            qr, qi = load(w, at_q, mask, COMPLEX)
+            here = (i < players // 2)[:, None] & (x < length)
+            pr, pi = load(w, at_p, here & (p < n)[:, None], COMPLEX)
+            qr, qi = load(w, at_q, here & (q < n)[:, None], COMPLEX)
             gr, gi = _inner(pr, pi, qr, qi, COMPLEX)
             a = tl.sum(square(pr, pi, COMPLEX), 1)
             b = tl.sum(square(qr, qi, COMPLEX), 1)
@@ -101,10 +110,14 @@ def jacobi_small(
                     c[:, None], s[:, None], fr[:, None], fi[:, None], COMPLEX,
                 )  # fmt: skip
             turns += tl.sum(turn.to(tl.int32), 0)
+            if FINITE:
+                wrong += tl.sum((a + b != a + b).to(tl.int32), 0)
             tl.debug_barrier()
         sweep += 1
     if turns > 0:
         tl.store(status, 1)
+    if wrong > 0:
+        tl.store(status, 2)
 
 
 @triton.jit
@@ -118,10 +131,12 @@ def jacobi_round(
     round,
     tolerance,
     VECTORS: tl.constexpr,
+    FINITE: tl.constexpr,
     COMPLEX: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """One round over large matrices, a pair of vectors a program. Rotations set `turns`."""
+    """One round over large matrices, a pair of vectors a program. Rotations set `turns` to 1; if all numbers are to be
+    FINITE those that are not set it to 2, once a sweep at least."""
     words = 2 if COMPLEX else 1
     matrix = tl.program_id(0).to(tl.int64)
     w += matrix * n * length * words
@@ -144,7 +159,11 @@ def jacobi_round(
             gr += hr
             if COMPLEX:
                 gi += hi
-        turn, c, s, fr, fi = _rotation(tl.sum(a, 0), tl.sum(b, 0), tl.sum(gr, 0), tl.sum(gi, 0), tolerance, COMPLEX)
+        aa = tl.sum(a, 0)
+        bb = tl.sum(b, 0)
+        turn, c, s, fr, fi = _rotation(aa, bb, tl.sum(gr, 0), tl.sum(gi, 0), tolerance, COMPLEX)
+        if FINITE:
+            tl.store(turns, 2, mask=aa + bb != aa + bb)
         if turn:
             tl.store(turns, 1)
             for start in range(0, length, BLOCK):
