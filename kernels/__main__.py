@@ -135,7 +135,7 @@ def _parser() -> argparse.ArgumentParser:
         action="extend",
         required=True,
         type=_targets,
-        help="sm_80, sm_90, ..., gfx942, gfx1100, ..., cpu; several with commas between them",
+        help="sm_80, sm_90, ..., gfx942, gfx1100, ..., apple7, ..., cpu; several with commas between them",
     )
     source = command.add_mutually_exclusive_group()
     source.add_argument("--list", metavar="FILE", help="compile what a program recorded with NBX_RECORD=FILE")

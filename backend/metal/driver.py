@@ -69,7 +69,7 @@ class _Opened:
         place = bisect_right(self.starts, address) - 1
         if place >= 0:
             start = self.starts[place]
-            buffer, nbytes = self.buffers[start]
+            buffer, nbytes = self.buffers.get(start, (None, 0))  # another thread may be freeing it
             if address < start + nbytes:
                 return buffer, address - start
         return None
@@ -303,9 +303,11 @@ class MetalEvent:
         self._commands: Commands | None = None
 
     def record(self, stream: int = 0) -> None:
-        self._commands = self._queue.current()
         if self.timing:
+            self._commands = self._queue.current()
             self._queue.flush()
+        else:
+            self._commands = self._queue.newest()
 
     def done(self) -> bool:
         return self._commands is None or self._queue.done(self._commands)

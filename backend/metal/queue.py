@@ -62,6 +62,11 @@ class Queue:
                 self._open = Commands(self._api.command_buffer(self._queue))
             return self._open
 
+    def newest(self) -> Commands | None:
+        """The command buffer that the latest work went into; None where all has been waited for."""
+        with self._lock:
+            return self._open or (self._flying[-1] if self._flying else None)
+
     def flush(self) -> None:
         """Hand what there is to the device."""
         with self._lock:

@@ -134,6 +134,20 @@ def test_writing_to_memory_in_use_waits_its_turn(driver):
     np.testing.assert_array_equal(get(driver, x, 4), 5)
 
 
+def test_an_event_of_an_idle_device_is_over(driver, fake):
+    events = []
+    fake.watch = events.append
+    event = driver.create_event(0)
+    event.record()
+    assert event.done() and events == []
+    x, o = put(driver, np.ones(4, np.float32)), put(driver, np.zeros(4, np.float32))
+    double().run(x, o, 4, 1, 1, 1)
+    event.record()
+    assert not event.done() and events == ["commit"]  # asked for, it is on its way
+    event.synchronize()
+    assert event.done() and events == ["commit", "wait"]
+
+
 def test_memory_freed_in_use_stays_until_it_is_done_with(driver):
     x, o = put(driver, np.full(4, 3, np.float32)), put(driver, np.zeros(4, np.float32))
     double().run(x, o, 4, 1, 1, 1)

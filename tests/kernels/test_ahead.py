@@ -98,6 +98,7 @@ def test_a_family_has_kernels_and_leaves_no_trace(family):
         ("gfx90a", ("hip", "gfx90a", 64)),
         ("gfx942", ("hip", "gfx942", 64)),
         ("gfx1100", ("hip", "gfx1100", 32)),
+        ("apple7", ("metal", "apple7", 32)),
         ("cpu", ("cpu", "host", 1)),
     ],
 )
