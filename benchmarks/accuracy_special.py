@@ -215,6 +215,13 @@ def two_degrees(rng: np.random.Generator, n: int, form: Format) -> tuple[Any, An
     return np.exp2(rng.uniform(-6, 9, n)), np.exp2(rng.uniform(-6, 9, n)), np.exp2(rng.standard_normal(n) * 2)
 
 
+def zeta_arguments(rng: np.random.Generator, n: int, form: Format) -> tuple[Any, Any]:
+    s = 1 + np.exp2(rng.uniform(-12, 6, n))
+    q = np.exp2(rng.uniform(-7, 12, n))
+    s[::6], q[::6] = rng.integers(2, 9, s[::6].size), -rng.uniform(0, 20, s[::6].size)
+    return s, q
+
+
 def around_integers(form: Format) -> list[mpf]:
     return [k + s * mpf(2) ** -j for k in range(-12, 12) for j in (3, 9, 17, form.precision - 4) for s in (1, -1)]
 
@@ -315,6 +322,23 @@ FUNCTIONS = [
         unit=beside(fdtr, lambda n, m, x: near_one(n / 2, m / 2, n * x / (m + n * x))),
         bound=4,
     ),
+    Function(
+        "zeta",
+        wide(mp.zeta),
+        lambda s, q: (
+            (s > 1) & (s < 200) & (q < 1e5) & ((q > 1e-3) | ((s == np.floor(s)) & (q != np.floor(q)) & (q > -30)))
+        ),
+        ((1, 9),),
+        pairs=zeta_arguments,
+        bound=4,
+    ),
+    Function(
+        "riemann_zeta",
+        mp.zeta,
+        lambda s: (s > -65) & (s < 300) & (s != 1) & ((s > -2) | (s % 2 != 0)),
+        ((-1, 2), (-9, 9), (-65, 60)),
+        bound=4,
+    ),
     Function("i0", lambda x: bessel(0, x), anywhere, ((-5, 5), (-100, 100), (690, 715)), bound=4),
     Function("i0e", lambda x: scaled_bessel(0, x), anywhere, ((-5, 5), (-100, 100)), bound=4),
     Function("i1", lambda x: bessel(1, x), anywhere, ((-5, 5), (-100, 100), (690, 715)), bound=4),
@@ -327,6 +351,7 @@ def main() -> None:
 
     import nbx_array as xp
 
+    scipy.special.riemann_zeta = scipy.special.zeta  # of one argument
     peers = Peers(xp.special, scipy.special, "SciPy")
     run(FUNCTIONS, peers, "accuracy_special.py", "Largest errors of special functions", "", __doc__ or "")
 

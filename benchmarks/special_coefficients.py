@@ -155,6 +155,14 @@ SERIES = [
         0.1,
     ),
     Series(
+        "ZETA",
+        "(s - 1) ζ(s) in s - 1/2, -1 ≤ s ≤ 2",
+        lambda t: (t - 0.5) * mp.zeta(t + 0.5) if abs(t - 0.5) > mpf(10) ** -30 else mpf(1),
+        -1.5,
+        1.5,
+        2,
+    ),
+    Series(
         "I0", "(I₀(x) - 1)/z in z = x²/4, x ≤ 4", near_zero(lambda z: (mp.besseli(0, 2 * mp.sqrt(z)) - 1) / z), 0, 4
     ),
     Series(
@@ -258,7 +266,7 @@ def main() -> None:
             count = NODES
             rest = mpf(0)
             while count > 2 and rest + abs(coefficients[count - 1]) < tolerance / series.weight * (
-                1 if series.weight < 1 else min(abs(c) for c in coefficients[:1])
+                1 if series.weight != 1 else min(abs(c) for c in coefficients[:1])
             ):
                 count -= 1
                 rest += abs(coefficients[count])

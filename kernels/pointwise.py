@@ -172,6 +172,8 @@ _SPECIAL_ROWS = [
     _special("betainc", 3, "incomplete_beta"),
     _special("stdtr", 2, "incomplete_beta"),
     _special("fdtr", 3, "incomplete_beta"),
+    _special("zeta", 2, "zeta"),
+    _special("riemann_zeta", 1, "zeta"),
     _special("i0", 1, "bessel"),
     _special("i0e", 1, "bessel"),
     _special("i1", 1, "bessel"),

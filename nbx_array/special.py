@@ -60,11 +60,13 @@ __all__ = [
     "ndtri",
     "poch",
     "rel_entr",
+    "riemann_zeta",
     "sinc",
     "softmax",
     "stdtr",
     "xlog1py",
     "xlogy",
+    "zeta",
 ]
 
 
@@ -406,6 +408,15 @@ def rel_entr(x: Operand, y: Operand, /) -> Array:
     return apply(Array, "rel_entr", x, y)
 
 
+def riemann_zeta(x: Array, /) -> Array:
+    """Riemann's zeta function, of numbers below 1, too; infinite at 1. SciPy has it as `zeta` of one argument.
+
+    >>> xp.special.riemann_zeta(xp.asarray([2.0, 0.5, -1.0]))
+    Array([ 1.64493407, -1.46035451, -0.08333333], device='cpu')
+    """
+    return unary("riemann_zeta", x)
+
+
 def sinc(x: Array, /) -> Array:
     """sin(πx)/(πx), 1 at 0; exactly 0 at the other integers.
 
@@ -453,6 +464,17 @@ def xlogy(x: Operand, y: Operand, /) -> Array:
     Array([ 0.        , -1.38629436], device='cpu')
     """
     return apply(Array, "xlogy", x, y)
+
+
+def zeta(x: Operand, q: Operand | None = None) -> Array:
+    """Hurwitz's zeta function Σ (q + k)^-x over k from 0 on, for x > 1; Riemann's, of any x, without q.
+
+    inf where q is 0 or a negative whole number. Below 0 x must be whole, and q above -20000; elsewhere NaN.
+
+    >>> xp.special.zeta(xp.asarray([2.0, 3.0]), 0.5)
+    Array([4.9348022 , 8.41439832], device='cpu')
+    """
+    return riemann_zeta(x) if q is None else apply(Array, "zeta", x, q)  # type: ignore[arg-type]
 
 
 def _floating(name: str, x: Array) -> Array:

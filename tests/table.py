@@ -111,6 +111,8 @@ SPECIAL = [
     Row("betainc", REAL, 3, "float"),
     Row("stdtr", REAL, 2, "float"),
     Row("fdtr", REAL, 3, "float"),
+    Row("zeta", REAL, 2, "float"),
+    Row("riemann_zeta", REAL, 1, "float"),
     *(Row(name, REAL, 1, "float") for name in ("i0", "i0e", "i1", "i1e")),
 ]
 """The functions of `nbx_array.special`: tests/test_special.py compares with SciPy, its neighbours with mpmath."""
