@@ -20,6 +20,8 @@ from .scalars import literal
 LANE_BITS = 5
 ZERO = Operand("0u")
 RELAXED = "metal::memory_order_relaxed"
+#: Triton's number of the order (``sem="relaxed"``) that asks for nothing more.
+RELAXED_ORDER = 1
 ALL_MEMORY = "metal::mem_flags::mem_device | metal::mem_flags::mem_threadgroup"
 
 
@@ -340,7 +342,8 @@ class Collectives(Elements):
     def atomic(self, op: Operation) -> None:
         """Read, change and write at once; the results are what was there before.
 
-        The language's atomics order nothing but themselves. A barrier orders a threadgroup's own accesses around them.
+        The language's atomics order nothing but themselves. Where more is wanted a barrier orders a threadgroup's own
+        accesses around them.
         """
         element = op.result.type.element
         exchange = op.name == "tt.atomic_cas"
@@ -352,7 +355,9 @@ class Collectives(Elements):
             few = width_of(prod(shape)) < self.thread_bits
             home = self.buffer(element, width_of(prod(shape))) if few else self.home_of(op.result)
             home.values.add(op.result)
-        self.barrier(ALL_MEMORY)
+        ordered = op.integer("sem") != RELAXED_ORDER
+        if ordered:
+            self.barrier(ALL_MEMORY)
 
         def body(indices: Indices) -> None:
             address, *arguments = (self.at(one, indices) for one in op.operands)
@@ -370,7 +375,8 @@ class Collectives(Elements):
             self.when(arguments[1], change)
 
         self.section(lambda: self.elements(shape, body, once=True))
-        self.barrier(ALL_MEMORY)
+        if ordered:
+            self.barrier(ALL_MEMORY)
         if home is not None and tensor:
             self.places[op.result] = home
         elif home is not None:
