@@ -139,7 +139,8 @@ def rotations(device: Device) -> Launches:
             for size in (2, 4, 8, 16, 32, 64):
                 w = View(nowhere, dtype, (1, size, size), (size * size, size, 1))
                 for v in (None, w):
-                    yield partial(jacobi.small_launcher, w, v, True)
+                    for finite in (True, False):
+                        yield partial(jacobi.small_launcher, w, v, finite, general=True)
 
 
 FAMILIES: dict[str, Callable[[Device], Launches]] = {

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
-from nbx_array.backend.compiler import Source
+from nbx_array.backend.compiler import KernelMissing, Source
 from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
 from nbx_array.kernels import generate
 from nbx_array.kernels.rules import Rule, rule
@@ -150,9 +150,15 @@ OUTER = (0, 2, 6, 62)
 
 
 @lru_cache(maxsize=4096)
-def plan(sig: Sig, shape: tuple[int, ...], geo: tuple[Strides, ...], out: Strides, out_aligned: bool) -> Plan:
-    """How to evaluate an expression whose array operands have the given strides into an output of strides `out`."""
-    return special_or_general(lambda general: _plan(sig, shape, geo, out, out_aligned, general))
+def plan(
+    sig: Sig, shape: tuple[int, ...], geo: tuple[Strides, ...], out: Strides, out_aligned: bool
+) -> Plan | KernelMissing:
+    """How to evaluate an expression whose array operands have the given strides into an output of strides `out`; the
+    error, which is kept like a plan, where a kernel is missing."""
+    try:
+        return special_or_general(lambda general: _plan(sig, shape, geo, out, out_aligned, general))
+    except KernelMissing as error:
+        return error.with_traceback(None)
 
 
 def _plan(
@@ -276,7 +282,10 @@ def run_general(
     if 0 in shape:
         return
     aligned = sig.device.backend == "cpu" or out % 16 == 0
-    launcher, numbers, grid = plan(sig, shape, geo, out_strides, aligned)
+    planned = plan(sig, shape, geo, out_strides, aligned)
+    if isinstance(planned, KernelMissing):
+        raise KernelMissing(*planned.args)
+    launcher, numbers, grid = planned
     if grid == 1:
         launcher.run(*args, out, *numbers, 1, 1, 1)
     else:

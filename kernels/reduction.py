@@ -15,7 +15,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
-from nbx_array.backend.compiler import Source
+from nbx_array.backend.compiler import KernelMissing, Source
 from nbx_array.backend.launcher import Launcher, get_launcher
 from nbx_array.kernels.reduction_kernel import Form, Writer
 from nbx_array.kernels.reduction_table import TABLE, Reduction, accumulator, result_dtype, state_dtypes
@@ -120,12 +120,22 @@ def plan(
     geo: tuple[Strides, ...] | None,
     axes: tuple[int, ...],
     general: bool = False,
-) -> tuple[Stage, ...]:
+) -> tuple[Stage, ...] | KernelMissing:
     """The launches that reduce an expression, of at least one element, over the given axes.
 
     `geo` has the strides of its array operands; None if they are all contiguous. `general` takes kernels for rows of
-    any length: the array, no expression, is a matrix of contiguous rows then, which are reduced.
+    any length: the array, no expression, is a matrix of contiguous rows then, which are reduced. The error, which is
+    kept like a plan, where a kernel is missing.
     """
+    try:
+        return _plan(name, sig, shape, geo, axes, general)
+    except KernelMissing as error:
+        return error.with_traceback(None)
+
+
+def _plan(
+    name: str, sig: Sig, shape: tuple[int, ...], geo: tuple[Strides, ...] | None, axes: tuple[int, ...], general: bool
+) -> tuple[Stage, ...]:
     row = TABLE[name]
     operands = list(geo) if geo is not None else [contiguous_strides(shape)] * sig.leaves
     leading = len(operands)
@@ -288,6 +298,8 @@ def reduce(
     `number` is what the reduction's `after` takes besides the state; `general` is as for `plan`.
     """
     stages = plan(name, sig, shape, geo, axes, general)
+    if isinstance(stages, KernelMissing):
+        raise KernelMissing(*stages.args)
     scalars = (number,) if TABLE[name].after is not None else ()
     held = []
     for stage in stages[:-1]:

@@ -50,6 +50,8 @@ def _choice(x: Array) -> tuple[bool, str]:
     saved = 2 * sig.nodes * prod(x.shape) * sig.itemsize
     if sig.flat is not None or sig.launchers:
         return True, "one kernel: it is compiled already"
+    if sig.seen < 0:
+        return False, "operation by operation: its one kernel is missing, and triton is not here to compile it"
     if sig.seen:
         return True, "one kernel, to be compiled: the expression was seen before"
     if saved >= _expression.EARLY_BYTES:

@@ -31,6 +31,8 @@ from nbx_array.kernels.signature import SAME, Sig
 from nbx_array.memory import register_release_hook
 from nbx_array.memory.view import View, contiguous_strides, is_contiguous
 
+NEVER = -(1 << 62)
+"""How often an expression was seen whose kernel is missing: it is not wanted again."""
 EARLY_BYTES = 64 << 20
 """An expression that would save this many bytes of memory traffic is compiled at first sight (a kernel takes 50 ms)."""
 
@@ -208,6 +210,7 @@ def _realize_slowly(e: Any) -> Any:
         if sig.nodes <= 1:
             raise
         del storage, now
+        sig.seen = NEVER
         evaluate(e)
         return e
     except Exception as error:
@@ -312,7 +315,7 @@ def worth_compiling(e: Expression) -> bool:
     if not FUSE:
         return False
     sig.seen += 1
-    return sig.seen > 1 or 2 * sig.nodes * prod(e.dims) * sig.itemsize >= EARLY_BYTES
+    return sig.seen > 1 or (sig.seen == 1 and 2 * sig.nodes * prod(e.dims) * sig.itemsize >= EARLY_BYTES)
 
 
 def evaluate(e: Any) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from nbx_array._array import Array, cast, filled, packed
-from nbx_array._expression import describe, evaluate, from_view, worth_compiling
+from nbx_array._expression import NEVER, describe, evaluate, from_view, worth_compiling
 from nbx_array.backend.compiler import KernelMissing
 from nbx_array.kernels import reduction
 from nbx_array.kernels.signature import Sig, leaf
@@ -77,6 +77,8 @@ def reduce(
         reduction.reduce(name, sig, x.args, shape, x.geo if sig.general else None, axes, storage.ptr, number)
         sig.runs += 1
     except KernelMissing:
+        if sig.nodes:
+            sig.seen = NEVER
         rows = _rows(x, axes)
         reduction.reduce(name, rows.sig, rows.args, rows.shape, None, (1,), storage.ptr, number, general=True)
     new = Array()
