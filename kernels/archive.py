@@ -63,7 +63,7 @@ def copies(device: Device) -> Launches:
 
 
 def indexed(device: Device) -> Launches:
-    """Offsets of index arrays, gather and scatter of any sizes, positions of masks."""
+    """Offsets of index arrays, gather and scatter of any sizes, positions of masks, counts."""
     limits = rule(device)
     for dtype in INTEGERS:
         for first in (True, False):
@@ -74,6 +74,8 @@ def indexed(device: Device) -> Launches:
                 yield partial(indexing.move_launcher, name, dtype, 2, columns, device, True)
     for launcher in (indexing.count_launcher, indexing.totals_launcher, indexing.positions_launcher):
         yield partial(launcher, device)
+    for wide in (False,) if device.backend == "metal" else (False, True):
+        yield partial(indexing.tally_launcher, wide, device)
 
 
 def products(device: Device) -> Launches:
@@ -97,15 +99,16 @@ def reductions(device: Device) -> Launches:
 
 
 def scans(device: Device) -> Launches:
-    """Running sums and products of any sizes and strides, whole and by stages."""
-    for name, row in scan.NAMES.items():
+    """Running sums, products and extremes of any sizes and strides, whole and by stages."""
+    for name, reduced in scan.NAMES.items():
+        row = reduction.TABLE[reduced]
         for dtype in dtypes_of(device):
-            if reduction.result_dtype(reduction.TABLE[row], dtype) == dtype:
+            if kind(dtype) in row.kinds and reduction.result_dtype(row, dtype) == dtype:
                 leaf = signature.leaf(dtype, device)
                 for steps in (9, 999):
                     for stage in scan.STAGES:
                         operands = (scan.Operand(2, 2, 2),) * 2
-                        wide = reduction.accumulator(reduction.TABLE[row], dtype)
+                        wide = reduction.accumulator(row, dtype)
                         form = scan.form_of(scan.RULES[device.backend], (9, steps, 9), operands, wide.itemsize, True)
                         yield partial(scan.launcher_of, name, leaf, form._replace(stage=stage), dtype)
 

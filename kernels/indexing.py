@@ -224,16 +224,16 @@ def running_total(counts: Storage, blocks: int) -> int:
 # ------------------------------------------------------------------------------------------------------- counts
 
 
-def tally_launcher(dtype: np.dtype, wide: bool, device: Device) -> Launcher:
-    """The kernel that counts how often each number occurs in an array of a dtype; `wide` for counts beyond 2^31."""
+def tally_launcher(wide: bool, device: Device) -> Launcher:
+    """The kernel that counts how often each int64 occurs; `wide` for counts beyond 2^31, which Metal's atomics lack."""
     limits = rule(device)
-    signature = {"index": type_row(dtype).pointer, "counts": "*i64" if wide else "*i32", "n": "i64"}
+    signature = {"index": "*i64", "counts": "*i64" if wide else "*i32", "n": "i64"}
     return _launcher("count", signature, {"BLOCK": limits.block}, device, num_warps=limits.num_warps)
 
 
 def tally(index: View, counts: View) -> None:
-    """Add to counts, int32 or int64, how often each of their places occurs in a contiguous array of such places."""
+    """Add to counts, int32 or int64, how often each of their places occurs in contiguous int64s."""
     device = index.storage.device
     n = math.prod(index.shape)
-    launcher = tally_launcher(index.dtype, counts.dtype.itemsize == 8, device)
+    launcher = tally_launcher(counts.dtype.itemsize == 8, device)
     launcher.spread((index.address, counts.address, n), -(-n // rule(device).block), 1, 1)

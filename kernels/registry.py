@@ -138,8 +138,6 @@ def strided(device: Device) -> Launches:
 def indexed(device: Device) -> Launches:
     """Offsets of index arrays, gather and scatter, positions of masks, counts."""
     for dtype in INTEGERS:
-        for wide in (True, False):
-            yield lambda dtype=dtype, wide=wide: indexing.tally_launcher(dtype, wide, device)  # type: ignore[misc]
         for first in (True, False):
             yield lambda dtype=dtype, first=first: indexing.offsets_launcher(dtype, first, device)  # type: ignore[misc]
     nowhere = wrap(0, 0, device, None)
@@ -151,6 +149,8 @@ def indexed(device: Device) -> Launches:
             yield lambda places=places, values=values: indexing.scatter(places, values, repeat=False)  # type: ignore[misc]
     for launcher in (indexing.count_launcher, indexing.totals_launcher, indexing.positions_launcher):
         yield lambda launcher=launcher: launcher(device)  # type: ignore[misc]
+    for wide in (False,) if device.backend == "metal" else (False, True):
+        yield partial(indexing.tally_launcher, wide, device)
 
 
 def products(device: Device) -> Launches:
@@ -197,15 +197,16 @@ def transforms(device: Device) -> Launches:
 
 
 def scans(device: Device) -> Launches:
-    """Running sums and products for every dtype that they have: of a vector by stages, along rows, along columns."""
+    """Running sums, products and extremes for every dtype: of a vector by stages, along rows, along columns."""
     shapes = (
         ((1, 10**7, 1), (0, 1, 0), scan.STAGES),
         ((1, 99, 999), (0, 1, 99), ("whole",)),
         ((9, 999, 99), (98901, 99, 1), ("whole",)),
     )
-    for name, row in scan.NAMES.items():
+    for name, reduced in scan.NAMES.items():
+        row = reduction.TABLE[reduced]
         for dtype in dtypes_of(device):
-            if reduction.result_dtype(reduction.TABLE[row], dtype) == dtype:
+            if kind(dtype) in row.kinds and reduction.result_dtype(row, dtype) == dtype:
                 sig = signature.leaf(dtype, device)
                 for sizes, strides, stages in shapes:
                     form = scan.form_of(

@@ -1,4 +1,4 @@
-"""Scans: running sums and products along an axis.
+"""Scans: running sums, products and extremes along an axis.
 
 A kernel evaluates an expression inside its loop, so that what is pending needs no memory of its own. A program takes a
 number of lanes, neighbours that are scanned side by side, and goes along the axis tile by tile, carrying what it has so
@@ -18,14 +18,14 @@ from nbx_array.backend.launcher import Launcher, get_launcher, special_or_genera
 from nbx_array.kernels import generate, signature
 from nbx_array.kernels.fused import leaf_dtypes
 from nbx_array.kernels.reduction import TABLE as REDUCTIONS
-from nbx_array.kernels.reduction import accumulator
+from nbx_array.kernels.reduction_table import accumulator, identity, state_dtypes
 from nbx_array.kernels.signature import Sig
 from nbx_array.kernels.types import component, is_complex, type_row
 from nbx_array.memory.view import collapse, contiguous_strides
 
 Strides = tuple[int, ...]
 
-NAMES = {"cumulative_sum": "sum", "cumulative_prod": "prod"}
+NAMES = {"cumulative_sum": "sum", "cumulative_prod": "prod", "cumulative_max": "max", "cumulative_min": "min"}
 """The scans, each with the reduction whose running results it gives."""
 
 
@@ -168,7 +168,7 @@ def form_of(
 ) -> Form:
     """The kernel that scans in one launch, if `general` one for any sizes and strides."""
     _, steps, lanes = sizes
-    tile = rule.nbytes // itemsize
+    tile = rule.nbytes // max(itemsize, 4)  # bytes take a register each: tiles of more of them spill
     if general:
         height = min(FEW if steps <= FEW else tile, rule.steps)
         return Form(height, tile // height if rule.steps > 1 else 1, False, (("s", "s"),) * len(operands), "whole")
@@ -202,7 +202,7 @@ def _write(name: str, sig: Sig, form: Form, dtype: np.dtype) -> Launcher:
     wide = accumulator(row, dtype)
     value = type_row(wide).value
     combine = row.function(row.combine, dtype)
-    neutral = ["1" if row.identity == "one" else "0", "0"][: 2 if is_complex(dtype) else 1]
+    neutral = identity(row, state_dtypes(row, dtype, wide=False))
     parts = range(len(neutral))
     # Steps run along one axis of a tile, lanes along the other, which is the one that lies nearer in memory.
     axis, across, down = (0, "[None, :]", "[:, None]") if form.inner else (1, "[:, None]", "[None, :]")

@@ -291,6 +291,13 @@ def cumulative_prod(
     return deliver("cumulative_prod", _running("cumulative_prod", x, axis, dtype, include_initial), out)
 
 
+def running_extreme(name: str, x: Array, axis: int) -> Array:
+    """The greatest ("cumulative_max") or least element along an axis up to and including each one."""
+    if x.dtype.kind == "b":
+        return cast(_running(name, cast(x, np.dtype(np.int8)), axis, None, False), BOOL)
+    return _running(name, x, axis, None, False)
+
+
 def _running(name: str, x: Array, axis: int | None, dtype: Any, include_initial: bool) -> Array:
     """A scan, straight into the result."""
     x = _array(x, name)

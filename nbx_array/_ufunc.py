@@ -190,6 +190,10 @@ class ufunc:
             sums = _ours("cumulative_sum")(_along(x, axis, slice(1, None)), axis=axis, dtype=x.dtype)
             first = _along(x, axis, slice(0, 1))
             return deliver(self.name, _ours("concat")([first, self(first, sums)], axis=axis), out)
+        if self.name in ("maximum", "minimum"):
+            from nbx_array._statistical import running_extreme
+
+            return deliver(self.name, running_extreme(f"cumulative_{self.name[:3]}", x, axis), out)
         self._check_associative("accumulate")
         step = 1
         while step < x.shape[axis]:
