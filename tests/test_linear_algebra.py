@@ -78,7 +78,7 @@ def test_operands(xp):
         (TypeError, lambda xp: xp.ones((2, 2)) @ 2),
         (TypeError, lambda xp: xp.ones((2, 2)) @ np.ones((2, 2))),
         (TypeError, lambda xp: np.ones((2, 2)) @ xp.ones((2, 2))),
-        (TypeError, lambda xp: xp.matmul(xp.ones(2), [1, 2])),
+        (TypeError, lambda xp: xp.matmul(xp.ones(2), np.ones(2))),
     ],
 )
 def test_bad_input(error, act, xp):

@@ -192,7 +192,7 @@ def test_errors(xp):
         (lambda: xp.diff(x, prepend=x[0]), ValueError, "concat"),
         (lambda: xp.take(x, xp.asarray([0.5]), axis=0), TypeError, "take: indices"),
         (lambda: xp.take(x, xp.asarray([True]), axis=0), TypeError, "take: indices"),
-        (lambda: xp.take(x, [0], axis=0), TypeError, "take"),
+        (lambda: xp.take(x, np.array([0]), axis=0), TypeError, "take"),
         (lambda: xp.take(x, xp.asarray([0]), axis=2), np.exceptions.AxisError, "take: axis 2"),
         (lambda: xp.take(xp.ones((0, 2)), xp.asarray([0]), axis=0), IndexError, "take"),
         (lambda: xp.take_along_axis(x, xp.asarray([0])), ValueError, "take_along_axis"),
