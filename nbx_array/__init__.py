@@ -179,6 +179,10 @@ def __getattr__(name: str) -> object:
         from nbx_array._data_types import bfloat16
 
         return bfloat16()
+    if name == "load_ipython_extension":
+        from nbx_array._run import load_ipython_extension
+
+        return load_ipython_extension
     from nbx_array._numpy_names import find
 
     value = globals()[name] = find(name)

@@ -1,4 +1,4 @@
-"""The command line: ``python -m nbx_array demo`` and ``doctor``, or ``nbx-array`` where the package is installed."""
+"""The command line: ``python -m nbx_array`` with demo, doctor or run; ``nbx-array`` where it is installed."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def doctor() -> int:
 
 
 COMMANDS = {"demo": demo, "doctor": doctor}
+RUN = "Run a program that imports NumPy, unchanged: its arrays are ours, and NumPy does what we lack."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +39,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, function in COMMANDS.items():
         commands.add_parser(name, help=function.__doc__, description=function.__doc__)
-    return COMMANDS[parser.parse_args(arguments).command]()
+    running = commands.add_parser(
+        "run", help=RUN, description=RUN, usage="nbx-array run [--report] [-m] PROGRAM [ARGUMENT ...]"
+    )
+    running.add_argument(
+        "--report", action="store_true", help="say at the end which calls ran where, and what was copied"
+    )
+    running.add_argument(
+        "-m", dest="module", action="store_true", help="PROGRAM is a module's name, as python -m has it"
+    )
+    running.add_argument("program", nargs=argparse.REMAINDER, help="a script and its arguments")
+    chosen = parser.parse_args(arguments)
+    if chosen.command != "run":
+        return COMMANDS[chosen.command]()
+    if not chosen.program:
+        running.error("a program is wanted")
+    from nbx_array import _run
+
+    return _run.run(chosen.program, module=chosen.module, report=chosen.report)
 
 
 if __name__ == "__main__":

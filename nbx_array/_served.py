@@ -1,0 +1,370 @@
+"""NumPy served by nbx_array to a program that knows nothing of it.
+
+In the user's own code `import numpy` gives modules that look up each name in NumPy and call our function of that name.
+What we lack, or refuse, NumPy does on the host with copies of the arrays; what it changes in them is written back.
+Other packages keep the real NumPy, and an array of ours that reaches it there is converted. Every call is counted.
+
+NumPy has the last word: whatever our function raises, NumPy is asked, and its error is the one that the program sees.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import os
+import sys
+import sysconfig
+import types
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+import nbx_array
+from nbx_array import _array, _numpy_names
+from nbx_array._array import Array, asnumpy
+
+# ------------------------------------------------------------------------------------------------ whose code it is
+
+_FOREIGN = tuple(
+    os.path.realpath(path) + os.sep
+    for path in {
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        os.path.dirname(os.path.abspath(nbx_array.__file__)),
+        os.path.dirname(os.path.dirname(np.__file__)),
+    }
+)
+
+
+@functools.cache
+def _is_users_file(file: str) -> bool:
+    path = os.path.realpath(file)
+    return not path.startswith(_FOREIGN) and "site-packages" not in path and not file.startswith("<frozen")
+
+
+def is_users(namespace: Mapping[str, Any] | None) -> bool:
+    """Whether a module's globals are the program's own: the script's, the notebook's, or a module's beside it."""
+    if namespace is None:
+        return False
+    file = namespace.get("__file__")
+    return namespace.get("__name__") == "__main__" if not isinstance(file, str) else _is_users_file(file)
+
+
+# ---------------------------------------------------------------------------------------------------- the record
+
+
+class Record:
+    """What ran where, and what was copied for it."""
+
+    def __init__(self) -> None:
+        self.device: Counter[str] = Counter()
+        self.host: Counter[str] = Counter()
+        self.to_host = 0
+        self.to_device = 0
+
+    def lines(self) -> list[str]:
+        """The report: a line a name, those that ran on the host first."""
+        names = sorted({*self.device, *self.host}, key=lambda name: (-self.host[name], -self.device[name], name))
+        width = max([len(name) for name in names], default=4)
+        table = [f"{'call':{width}}  {'nbx_array':>9}  {'NumPy':>9}"]
+        table += [f"{name:{width}}  {self.device[name]:9}  {self.host[name]:9}" for name in names]
+        return [*table, f"bytes copied: {self.to_host} to NumPy, {self.to_device} from NumPy"]
+
+
+record = Record()
+
+# ------------------------------------------------------------------------------------------------- crossing over
+
+
+def _is_ours(dtype: np.dtype) -> bool:
+    return dtype.kind in "biufc" and dtype.itemsize <= (16 if dtype.kind == "c" else 8) and dtype.isnative
+
+
+def moved(value: Any) -> Any:
+    """A result of NumPy's as the program gets it: arrays of numbers are ours, also within tuples and lists."""
+    if type(value) is np.ndarray and _is_ours(value.dtype):
+        record.to_device += value.nbytes
+        return nbx_array.asarray(value, copy=True)
+    if type(value) in (tuple, list):
+        return type(value)(moved(item) for item in value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(moved(item) for item in value))
+    return value
+
+
+class _Hosted:
+    """Arguments for NumPy: copies of our arrays, which are written back where NumPy has changed them."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[Array, np.ndarray, np.ndarray]] = []
+
+    def take(self, value: Any) -> Any:
+        if type(value) is Array:
+            for ours, host, _ in self.pairs:
+                if ours is value:
+                    return host
+            host = asnumpy(value)
+            record.to_host += host.nbytes
+            self.pairs.append((value, host, host.copy()))
+            return host
+        if type(value) in (tuple, list):
+            return type(value)(self.take(item) for item in value)
+        if type(value) is dict:
+            return {key: self.take(item) for key, item in value.items()}
+        if isinstance(value, Function):
+            return value.theirs
+        return value
+
+    def write_back(self, result: Any) -> Any:
+        """Write back what was changed; a result that is one of the arguments is that argument of the program."""
+        for ours, host, before in self.pairs:
+            if host.tobytes() != before.tobytes():
+                record.to_device += host.nbytes
+                ours[...] = nbx_array.asarray(host, copy=True)
+            if result is host:
+                return ours
+        return moved(result)
+
+
+def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Call NumPy's function; its results are the program's."""
+    hosted = _Hosted()
+    args, keywords = hosted.take(args), hosted.take(keywords)
+    record.host[name] += 1
+    return hosted.write_back(function(*args, **keywords))
+
+
+def _entering(value: Any) -> Any:
+    """An argument for our functions: a host array that the program has, such as a result of another package."""
+    if type(value) is np.ndarray:
+        return moved(value)
+    if type(value) in (tuple, list) and any(type(item) is np.ndarray for item in value):
+        return type(value)(moved(item) for item in value)
+    return value
+
+
+class Function:
+    """A function of NumPy's: ours, and NumPy's own where ours is missing or refuses."""
+
+    def __init__(self, name: str, ours: Callable[..., Any] | None, theirs: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, theirs, updated=())
+        self.name, self.ours, self.theirs = name, ours, theirs
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if self.ours is not None:
+            try:
+                given = [_entering(value) for value in args]
+                result = self.ours(*given, **{key: _entering(value) for key, value in keywords.items()})
+            except Exception:
+                return on_host(self.name, self.theirs, args, keywords)
+            record.device[self.name] += 1
+            return result
+        return on_host(self.name, self.theirs, args, keywords)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.theirs, name)
+        if name.startswith("__") or not callable(value):
+            return value
+        found = Function(f"{self.name}.{name}", getattr(self.ours, name, None), value)
+        setattr(self, name, found)
+        return found
+
+    def __repr__(self) -> str:
+        return repr(self.theirs)
+
+
+# ------------------------------------------------------------------------------------------------------- modules
+
+
+class _ArrayType(type):
+    """The type of `numpy.ndarray` in the program: arrays of ours and of NumPy's are instances."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, (Array, np.ndarray))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, (Array, np.ndarray))
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(np.ndarray, name)
+
+    def __call__(cls, *args: Any, **keywords: Any) -> Any:
+        return moved(np.ndarray(*args, **keywords))
+
+
+class ndarray(metaclass=_ArrayType):
+    """Stands for `numpy.ndarray` in the program."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        raise TypeError("a subclass of numpy.ndarray is of the real one: take it from a package, not from the program")
+
+
+class Served(types.ModuleType):
+    """A module of NumPy's as the program sees it."""
+
+    def __init__(self, theirs: types.ModuleType, ours: Any) -> None:
+        super().__init__(theirs.__name__, theirs.__doc__)
+        vars(self).update(
+            _theirs=theirs, _ours=ours, __file__=theirs.__file__, __all__=getattr(theirs, "__all__", None)
+        )
+        if hasattr(theirs, "__path__"):
+            self.__path__ = theirs.__path__
+
+    def __getattr__(self, name: str) -> Any:
+        theirs, ours = vars(self)["_theirs"], vars(self)["_ours"]
+        value = getattr(theirs, name)
+        if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "numpy":
+            served: Any = serve(value)
+        elif value is np.ndarray:
+            served = ndarray
+        elif isinstance(value, type):
+            served = _with_moved_results(value) if theirs is np.random else value
+        elif callable(value):
+            served = Function(f"{theirs.__name__}.{name}".removeprefix("numpy."), _find(ours, name), value)
+        else:
+            served = value
+        setattr(self, name, served)
+        return served
+
+    def __dir__(self) -> list[str]:
+        return dir(vars(self)["_theirs"])
+
+
+def _find(ours: Any, name: str) -> Callable[..., Any] | None:
+    try:
+        found = getattr(ours, name, None)
+    except Exception:  # a name with a hint of what to use instead
+        return None
+    return found if callable(found) else None
+
+
+_SERVED_BY = {"numpy": nbx_array, "numpy.linalg": nbx_array.linalg, "numpy.fft": nbx_array.fft}
+"""Our counterparts of NumPy's modules. `numpy.random` has none here: a program's seed shall give NumPy's numbers."""
+
+
+@functools.cache
+def serve(module: types.ModuleType) -> Served:
+    """A module of NumPy's as the program sees it."""
+    return Served(module, _SERVED_BY.get(module.__name__))
+
+
+def _with_moved_results(cls: type) -> type:
+    """A subclass of a class of random numbers whose methods give the program our arrays, and other packages NumPy's."""
+
+    def method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(self: Any, *args: Any, **keywords: Any) -> Any:
+            if not is_users(sys._getframe(1).f_globals):
+                return function(self, *args, **keywords)
+            return on_host(f"random.{cls.__name__}.{name}", functools.partial(function, self), args, keywords)
+
+        return call
+
+    if cls not in (np.random.Generator, np.random.RandomState):
+        return cls
+    methods = {n: method(n, f) for n, f in vars(cls).items() if not n.startswith("_") and callable(f)}
+    return type(cls.__name__, (cls,), methods | {"__module__": cls.__module__})
+
+
+def _default_rng(seed: Any = None) -> Any:
+    """`numpy.random.default_rng`, whose generator gives the program our arrays."""
+    return serve(np.random).Generator(np.random.default_rng(seed).bit_generator)
+
+
+# --------------------------------------------------------------------------------------- operators and methods
+
+
+def _mixed_ufunc(self: Array, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
+    """A function of NumPy's met an array of ours: in the program it is ours again, elsewhere NumPy's on copies."""
+    name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    call = ufunc if method == "__call__" else getattr(ufunc, method)
+    keywords = options | ({"out": out} if out else {})
+    if is_users(sys._getframe(1).f_globals):
+        ours = _find(nbx_array, _our_name(ufunc.__name__))
+        ours = ours if method == "__call__" or ours is None else getattr(ours, method, None)
+        return Function(name, ours, call)(*inputs, **({"out": out[0]} if len(out) == 1 else {}), **options)
+    hosted = _Hosted()
+    record.host[name] += 1
+    result = call(*hosted.take(inputs), **hosted.take(keywords))
+    hosted.write_back(None)
+    return result
+
+
+def _our_name(name: str) -> str:
+    return _numpy_names.ALIASES.get(name, name)
+
+
+def _mixed_function(self: Array, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+    hosted = _Hosted()
+    record.host[function.__name__] += 1
+    result = function(*hosted.take(args), **hosted.take(keywords))
+    users = is_users(sys._getframe(1).f_globals)
+    return hosted.write_back(result) if users else (hosted.write_back(None), result)[1]
+
+
+def _method(name: str, ours: Callable[..., Any] | None) -> Callable[..., Any]:
+    """A method of our arrays that NumPy stands behind."""
+    served = Function(f"ndarray.{name}", ours, getattr(np.ndarray, name))
+
+    def method(self: Array, *args: Any, **keywords: Any) -> Any:
+        return served(self, *args, **keywords)
+
+    method.__name__ = name
+    return method
+
+
+def _slow_binary(before: Callable[..., Any]) -> Callable[..., Any]:
+    def slow_binary(name: str, left: Any, right: Any) -> Any:
+        if type(left) is np.ndarray or type(right) is np.ndarray or type(left) is list or type(right) is list:
+            left, right = (moved(np.asarray(x)) if type(x) in (np.ndarray, list) else x for x in (left, right))
+            if type(left) is not Array or type(right) is not Array:  # of strings, objects, dates
+                return on_host(name, getattr(np, _their_name(name)), (left, right), {})
+        try:
+            return before(name, left, right)
+        except Exception:
+            return on_host(name, getattr(np, _their_name(name)), (left, right), {})
+
+    return slow_binary
+
+
+_THEIR_NAMES = {
+    "pow": "power",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+    "bitwise_invert": "invert",
+}
+
+
+def _their_name(name: str) -> str:
+    return _THEIR_NAMES.get(name, name)
+
+
+def _importing(before: Callable[..., Any]) -> Callable[..., Any]:
+    def importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+        module = before(name, globals, locals, fromlist, level)
+        if level == 0 and (name == "numpy" or name.startswith("numpy.")) and is_users(globals):
+            return serve(sys.modules[name] if fromlist else sys.modules["numpy"])
+        return module
+
+    return importing
+
+
+def install() -> None:
+    """From now on the program's own `import numpy` is served. Nothing of this process is as it was before."""
+    if Array.__array_ufunc__ is _mixed_ufunc:
+        return
+    builtins.__import__ = _importing(builtins.__import__)
+    serve(np.random).default_rng = _default_rng
+    _array._slow_binary = _slow_binary(_array._slow_binary)
+    Array.__array_ufunc__ = _mixed_ufunc  # type: ignore[method-assign]
+    Array.__array_function__ = _mixed_function  # type: ignore[method-assign]
+    Array.__repr__ = lambda self: repr(asnumpy(self)[()])  # type: ignore[method-assign]
+    skip = {"__array__", "tolist", "item", "tobytes", "dtype", "device"}
+    for name in dir(np.ndarray):
+        if (not name.startswith("_") or name in ("__getitem__", "__setitem__")) and name not in skip:
+            theirs, ours = getattr(np.ndarray, name), getattr(Array, name, None)
+            if callable(theirs):
+                setattr(Array, name, _method(name, ours))
+            elif ours is None:
+                setattr(Array, name, property(lambda self, name=name: moved(getattr(asnumpy(self), name))))

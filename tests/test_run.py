@@ -1,0 +1,108 @@
+"""Programs that import NumPy, run unchanged by `nbx-array run`: each prints what it prints under NumPy."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_scripts import SCRIPTS, numbers, output, words
+
+HERE = Path(__file__).parent
+PROGRAMS = sorted((HERE / "programs").glob("[!_]*.py"))
+
+RUN_ALL = """
+import contextlib, io, json, runpy, sys, warnings
+from nbx_array import _served
+_served.install()
+printed, ran = {}, {}
+for path in sys.argv[1:]:
+    text = io.StringIO()
+    _served.record.__init__()
+    with contextlib.redirect_stdout(text), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            runpy.run_path(path, run_name="__main__")
+        except BaseException as error:
+            text.write(f"{type(error).__name__}: {error}")
+    printed[path] = text.getvalue()
+    ran[path] = [sum(_served.record.device.values()), sum(_served.record.host.values())]
+json.dump([printed, ran], sys.stdout)
+"""
+
+
+def environment(xp):
+    device = str(xp.asarray(0).device)
+    return os.environ | {"NBX_BACKEND": device.partition(":")[0]}
+
+
+@pytest.fixture(scope="module")
+def served(xp):
+    """What every script of `tests/scripts` prints, and how many calls ran where."""
+    command = [sys.executable, "-c", RUN_ALL, *map(str, SCRIPTS)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(xp), cwd=HERE)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def assert_prints(got: str, wanted: str) -> None:
+    assert "".join(words(got)) == "".join(words(wanted)), f"{got}\n{wanted}"
+    for x, y in zip(numbers(got), numbers(wanted), strict=True):
+        assert math.isclose(x, y, rel_tol=1e-6, abs_tol=2e-8) or (math.isnan(x) and math.isnan(y)), f"{got}\n{wanted}"
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_script(path, served):
+    printed, ran = served
+    assert_prints(printed[str(path)], output(path.read_text(), path))
+    ours, theirs = ran[str(path)]
+    assert ours > theirs, "most calls are ours"
+
+
+def run(path: Path, xp, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "nbx_array", "run", *arguments, str(path), "an argument"]
+    return subprocess.run(command, capture_output=True, text=True, env=environment(xp), cwd=HERE)
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_program(path, xp):
+    """Programs that use other packages and much that we lack."""
+    wanted = subprocess.run([sys.executable, str(path), "an argument"], capture_output=True, text=True, cwd=HERE)
+    done = run(path, xp, "--report")
+    assert done.returncode == wanted.returncode, done.stderr
+    assert_prints(done.stdout, wanted.stdout)
+    assert "bytes copied" in done.stderr and "nbx_array" in done.stderr
+
+
+def test_modules_and_missing_files(xp, tmp_path):
+    (tmp_path / "beside.py").write_text("import numpy as np\nprint(type(np.ones(2)).__module__)\n")
+    command = [sys.executable, "-m", "nbx_array", "run", "-m", "beside"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(xp), cwd=tmp_path)
+    assert done.stdout == "nbx_array._array\n" and done.returncode == 0
+    done = run(tmp_path / "absent.py", xp)
+    assert done.returncode == 2 and "absent.py" in done.stderr
+
+
+def test_a_program_that_fails(xp, tmp_path):
+    path = tmp_path / "fails.py"
+    path.write_text("import numpy as np\nnp.ones(3) + np.ones(4)\n")
+    done = run(path, xp)
+    assert done.returncode == 1
+    assert "ValueError: operands could not be broadcast together with shapes (3,) (4,)" in done.stderr
+
+
+def test_ipython(xp):
+    pytest.importorskip("IPython")
+    program = (
+        "from IPython.core.interactiveshell import InteractiveShell as S\n"
+        "s = S.instance()\n"
+        "s.run_cell('%load_ext nbx_array')\n"
+        "s.run_cell('import numpy as np; x = np.arange(3) * 2; print(type(x).__module__, x)')\n"
+        "s.run_cell('%nbx_report')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment(xp))
+    assert "nbx_array._array [0 2 4]" in done.stdout and "arange" in done.stdout
