@@ -295,10 +295,10 @@ def _our_name(name: str) -> str:
     return _numpy_names.ALIASES.get(name, name)
 
 
-def _mixed_function(self: Array, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+def _mixed_function(self: Array, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     hosted = _Hosted()
-    record.host[function.__name__] += 1
-    result = function(*hosted.take(args), **hosted.take(keywords))
+    record.host[func.__name__] += 1
+    result = func(*hosted.take(args), **hosted.take(kwargs))
     users = is_users(sys._getframe(1).f_globals)
     return hosted.write_back(result) if users else (hosted.write_back(None), result)[1]
 
@@ -312,6 +312,11 @@ def _method(name: str, ours: Callable[..., Any] | None) -> Callable[..., Any]:
 
     method.__name__ = name
     return method
+
+
+def _attribute(name: str) -> property:
+    """An attribute that only NumPy's arrays have."""
+    return property(lambda self: moved(getattr(asnumpy(self), name)))
 
 
 def _slow_binary(before: Callable[..., Any]) -> Callable[..., Any]:
@@ -355,7 +360,7 @@ def install() -> None:
     if Array.__array_ufunc__ is _mixed_ufunc:
         return
     builtins.__import__ = _importing(builtins.__import__)
-    serve(np.random).default_rng = _default_rng
+    vars(serve(np.random))["default_rng"] = _default_rng
     _array._slow_binary = _slow_binary(_array._slow_binary)
     Array.__array_ufunc__ = _mixed_ufunc  # type: ignore[method-assign]
     Array.__array_function__ = _mixed_function  # type: ignore[method-assign]
@@ -367,4 +372,4 @@ def install() -> None:
             if callable(theirs):
                 setattr(Array, name, _method(name, ours))
             elif ours is None:
-                setattr(Array, name, property(lambda self, name=name: moved(getattr(asnumpy(self), name))))
+                setattr(Array, name, _attribute(name))
