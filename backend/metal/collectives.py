@@ -346,8 +346,8 @@ class Collectives(Elements):
         accesses around them.
         """
         element = op.result.type.element
-        exchange = op.name == "tt.atomic_cas"
-        mask = op.operands[2] if not exchange and len(op.operands) > 2 else None
+        operation = "cas" if op.name == "tt.atomic_cas" else ATOMIC_OPERATIONS[op.integer("atomic_rmw_op")]
+        mask = op.operands[2] if operation != "cas" and len(op.operands) > 2 else None
         tensor = op.result.type.is_tensor
         shape = op.result.type.shape or ()
         home = None
@@ -363,7 +363,10 @@ class Collectives(Elements):
             address, *arguments = (self.at(one, indices) for one in op.operands)
 
             def change() -> None:
-                old = self.changed(op, element, address, arguments)
+                if (element, operation, home) == ("i64", "add", None):
+                    self.add(f"{self.helper('add_long')}((device metal::atomic_uint*){address}, {arguments[0]});")
+                    return
+                old = self.changed(operation, element, address, arguments)
                 if home is not None:
                     self.put(home, flatten(indices), old)
 
@@ -382,28 +385,27 @@ class Collectives(Elements):
         elif home is not None:
             self.section(lambda: self.scalars.update({op.result: self.get(home, op.result, ())}))
 
-    def changed(self, op: Operation, element: str, address: str, arguments: list[Operand]) -> Operand:
+    def changed(self, operation: str, element: str, address: str, arguments: list[Operand]) -> Operand:
         """Change an element in memory; what it was."""
         if element == "f32":
             kind = "float"
         elif element == "i32":
             kind = "uint"
         else:
-            raise NotSupported(f"an atomic operation on {element} is not supported on Metal")
-        if op.name == "tt.atomic_cas":
+            raise NotSupported(f"an atomic {operation} of {element} is not supported on Metal")
+        if operation == "cas":
             wanted, value = arguments
             if element == "f32":
                 wanted, value = (Operand(f"as_type<uint>({one})") for one in (wanted, value))
             found = f"{self.helper('compare_exchange')}((device metal::atomic_uint*){address}, {wanted}, {value})"
             return self.emit(kind, f"as_type<float>({found})" if element == "f32" else found)
-        name = ATOMIC_OPERATIONS[op.integer("atomic_rmw_op")]
         function = {"xchg": "exchange", "fadd": "fetch_add", "umax": "fetch_max", "umin": "fetch_min"}.get(
-            name, f"fetch_{name}"
+            operation, f"fetch_{operation}"
         )
-        if element == "f32" and name not in ("fadd", "xchg"):
-            raise NotSupported(f"an atomic {name} of float32 is not supported on Metal")
+        if element == "f32" and operation not in ("fadd", "xchg"):
+            raise NotSupported(f"an atomic {operation} of float32 is not supported on Metal")
         argument = arguments[0]
-        if name in ("max", "min"):
+        if operation in ("max", "min"):
             place, argument = f"(device metal::atomic_int*){address}", Operand(f"int({argument})")
         else:
             place = f"(device metal::atomic_{kind}*){address}"

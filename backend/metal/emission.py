@@ -89,6 +89,14 @@ inline bfloat exchange(bfloat x, ushort lanes) { return as_type<bfloat>(exchange
 inline ulong exchange(ulong x, ushort lanes) {
     return ulong(metal::simd_shuffle_xor(uint(x >> 32), lanes)) << 32 | metal::simd_shuffle_xor(uint(x), lanes);
 }""",
+    "add_long": """\
+// There are no atomics of 64 bits that add. Whoever carries adds to the upper half: when all have, the sum is right.
+inline void add_long(device metal::atomic_uint* place, ulong value) {
+    const uint low = uint(value);
+    const uint before = metal::atomic_fetch_add_explicit(place, low, metal::memory_order_relaxed);
+    const uint high = uint(value >> 32) + (before + low < low ? 1u : 0u);
+    if (high != 0) metal::atomic_fetch_add_explicit(place + 1, high, metal::memory_order_relaxed);
+}""",
     "compare_exchange": """\
 // What was there. The language has the form that may fail for no reason only.
 inline uint compare_exchange(device metal::atomic_uint* place, uint wanted, uint value) {

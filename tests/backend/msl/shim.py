@@ -91,15 +91,18 @@ def build_all(sources: Iterable[Any]) -> list[Kernel]:
     return [Kernel(library, f"run_{number}") for number in range(len(sources))]
 
 
-def check(source: Any) -> str:
-    """What clang says of a kernel's types and address spaces; nothing where all is well."""
+def check(*sources: Any) -> str:
+    """What clang says of kernels' types and address spaces; nothing where all is well."""
     path = clang()
     if path is None:
         raise NoCompiler("clang++ is not here")
-    text, memory = _without_memory(source.text)
-    declared = f"threadgroup static {memory[0]} {memory[1]}[{memory[2]}];\n" if memory else ""
+    parts = ["#include <metal_stdlib>"]
+    for number, source in enumerate(sources):
+        text, memory = _without_memory(source.text)
+        declared = f"threadgroup static {memory[0]} {memory[1]}[{memory[2]}];" if memory else ""
+        parts.append(f"namespace kernel_{number} {{\n{declared}\n{text}\n}}")
     flags = ("-std=c++17", "-fsyntax-only", "-Wno-unknown-pragmas", "-Wno-unknown-attributes")
-    return _compile_error(path, f"#include <metal_stdlib>\n{declared}{text}", *flags, include="check")
+    return _compile_error(path, "\n".join(parts), *flags, include="check")
 
 
 def _without_memory(text: str) -> tuple[str, tuple[str, str, str] | None]:

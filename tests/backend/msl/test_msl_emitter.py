@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from nbx_array.backend.metal import emit
+from nbx_array.kernels import registry
 
 from . import shim
-from .kernels import emitted_text
+from .kernels import METAL, emitted, emitted_text
 
 needs_compiler = pytest.mark.skipif(shim.compiler() is None, reason="neither clang++ nor g++ builds libraries here")
 needs_clang = pytest.mark.skipif(shim.clang() is None, reason="clang++ is not here")
@@ -135,6 +136,21 @@ def test_threads_run_in_another_order_with_another_seed():
     assert len(orders) == 3
 
 
+@needs_compiler
+def test_sums_of_int64_carry(rng):
+    """Metal adds 32 bits at a time."""
+    text = """
+def k(x, o, n):
+    i = tl.program_id(0) * 128 + tl.arange(0, 128)
+    tl.atomic_add(o + i % 3, tl.load(x + i, mask=i < n), mask=i < n, sem="relaxed")
+"""
+    built = shim.build(kernel(text, signature={"x": "*i64", "o": "*i64", "n": "i32"}))
+    x, out, n = rng.integers(-(2**40), 2**40, 1000), np.array([0, -1, 2**32 - 1]), np.array([1000], np.int32)
+    wanted = out + [x[k::3].sum() for k in range(3)]
+    built.run([x.ctypes.data, out.ctypes.data, n.ctypes.data], (8,))
+    assert np.array_equal(out, wanted)
+
+
 # ------------------------------------------------------------------------------------------------- address spaces
 
 
@@ -142,6 +158,14 @@ def test_threads_run_in_another_order_with_another_seed():
 @pytest.mark.parametrize("name", CASES)
 def test_pointers_are_in_the_right_address_space(name):
     assert shim.check(kernel(CASES[name][0])) == ""
+
+
+@needs_clang
+@pytest.mark.parametrize("family", registry.FAMILIES)
+def test_a_sample_of_each_family_is_well_formed(family):
+    specs = registry.specs(family, METAL)
+    texts = [emitted(spec) for spec in specs[:: len(specs) // 5 + 1]]
+    assert texts and shim.check(*texts) == ""
 
 
 @needs_clang
@@ -199,7 +223,8 @@ def test_what_metal_has_no_room_for_is_refused():
     ("body", "reason"),
     [
         ("tl.store(o, tl.erf(tl.load(x)))", "erf is not supported on Metal"),
-        ("tl.atomic_add(x.to(tl.pointer_type(tl.int64)), 1)", "an atomic operation on i64"),
+        ("tl.atomic_xchg(x.to(tl.pointer_type(tl.int64)), 1)", "an atomic xchg of i64"),
+        ("tl.store(o, tl.atomic_add(x.to(tl.pointer_type(tl.int64)), 1).to(tl.float32))", "an atomic add of i64"),
     ],
 )
 def test_operations_that_the_language_lacks_are_refused(body, reason):
