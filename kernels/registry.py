@@ -256,7 +256,8 @@ def factorisations(device: Device) -> Launches:
         keys = View(nowhere, component(dtype), (1, 99), (99, 1))
         blocks = View(nowhere, dtype, (1, 4, 32, 32), (4096, 1024, 32, 1))
         yield partial(panels.cholesky_block, small, small, 0)
-        yield partial(panels.invert_triangles, small, blocks)
+        for upper in (True, False):
+            yield partial(panels.invert_triangles, small, blocks, upper=upper)
         for upper, unit, conjugate in (
             (False, True, False),
             *((upper, False, c) for upper in (True, False) for c in (True, False)),
@@ -264,7 +265,7 @@ def factorisations(device: Device) -> Launches:
             yield partial(panels.substitute, small, small, small, upper=upper, unit=unit, conjugate=conjugate)
         yield partial(panels.swap_rows, small, pivots, 0, 9)
         for panel in (small, large):
-            yield partial(panels.lu_panel, panel, panel, pivots, 0, 0)
+            yield partial(panels.lu_panel, panel, pivots, 0, 0)
             yield partial(panels.qr_panel, panel, panel, panel)
             for side in ("a", "b"):
                 yield partial(matmul.multiply, panel, panel, panel, subtract=True, conjugate=side)

@@ -61,7 +61,8 @@ def lu(a: View, pivots: View, status: int) -> View:
     for here, after in _steps(n):
         start, inverse = here.start, _block(inverses, here)
         order = pivots._replace(offset=pivots.offset + start * pivots.strides[1])
-        panels.lu_panel(part(a, slice(start, n), here), inverse, order, start, status)
+        panels.lu_panel(part(a, slice(start, n), here), order, start, status)
+        panels.invert_triangles(part(a, here, here), inverse, upper=False)
         panels.swap_rows(a, pivots, start, here.stop, skip=range(start, here.stop))
         if _filled(after):
             right = part(a, here, after)
@@ -101,7 +102,7 @@ def _forwards(t: View, inverses: View, b: View, *, unit: bool) -> None:
 def _backwards(t: View, b: View, *, conjugate: bool) -> None:
     """b becomes the x with t x = b, of upper triangles t or their conjugates."""
     columns, inverses = slice(0, b.shape[-1]), _new_inverses(t)
-    panels.invert_triangles(t, inverses)
+    panels.invert_triangles(t, inverses, upper=True)
     for here, _ in reversed(list(_steps(t.shape[-1]))):
         known, before = part(b, here, columns), slice(0, here.start)
         panels.substitute(part(t, here, here), _block(inverses, here), known, upper=True, conjugate=conjugate)

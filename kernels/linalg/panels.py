@@ -15,11 +15,11 @@ MODULE = "linalg_panels"
 BLOCK = 32  # columns of a panel, and rows of a diagonal block
 
 _CHOLESKY = arguments("a:matrix inverse:matrix status:*i64 n stack row column")
-_INVERT = arguments("t:matrix inverse:matrix size stack step row column")
+_INVERT = arguments("t:matrix inverse:matrix size stack step row column inverse_stack")
 _SUBSTITUTE = arguments(
     "t:matrix inverse:matrix b:matrix n columns t_stack t_row t_column inverse_stack b_stack b_row b_column"
 )
-_LU = arguments("a:matrix inverse:matrix pivots:*i64 status:*i64 rows n first stack row inverse_stack pivots_stack")
+_LU = arguments("a:matrix pivots:*i64 status:*i64 rows n first stack row pivots_stack")
 _SWAP = arguments("a:matrix pivots:*i64 first stop columns skip skip_end stack row column pivots_stack")
 _QR = arguments("a:matrix v:matrix t:matrix rows n stack row v_stack v_row t_stack")
 
@@ -47,12 +47,14 @@ def cholesky_block(a: View, inverse: View, status: int) -> None:
     kernel.spread((a.address, inverse.address, status, n, *a.strides), stack, 1, 1)
 
 
-def invert_triangles(t: View, inverse: View) -> None:
-    """What solving with the diagonal blocks of upper triangles takes; inverse: shape (stack, blocks, BLOCK, BLOCK)."""
+def invert_triangles(t: View, inverse: View, *, upper: bool) -> None:
+    """What solving with the diagonal blocks of triangles takes, upper ones or lower ones with ones on their diagonals;
+    inverse: of shape (stack, blocks, BLOCK, BLOCK), or of one block without the second dimension."""
     stack, n, _ = t.shape
     step, row, column = t.strides
-    kernel = kernel_of(MODULE, "invert_triangles", _INVERT, _constants(t), t.dtype, t.storage.device)
-    args = (t.address, inverse.address, n, step, BLOCK * (row + column), row, column)
+    constants = _constants(t, ("UPPER", upper))
+    kernel = kernel_of(MODULE, "invert_triangles", _INVERT, constants, t.dtype, t.storage.device)
+    args = (t.address, inverse.address, n, step, BLOCK * (row + column), row, column, inverse.strides[0])
     kernel.spread(args, stack, -(-n // BLOCK), 1)
 
 
@@ -68,14 +70,14 @@ def substitute(t: View, inverse: View, b: View, *, upper: bool, unit: bool = Fal
     kernel.spread(args, stack, -(-columns // width), 1)
 
 
-def lu_panel(a: View, inverse: View, pivots: View, first: int, status: int) -> None:
-    """L and U of panels with at most BLOCK columns, whose top row is number `first` of the matrix, and what solving
-    with the top of L takes."""
+def lu_panel(a: View, pivots: View, first: int, status: int) -> None:
+    """L and U of panels with at most BLOCK columns, whose top row is number `first` of the matrix."""
     stack, rows, n = a.shape
     height, warps = _height(a)
-    kernel = kernel_of(MODULE, "lu_panel", _LU, _constants(a, ("ROWS", height)), a.dtype, a.storage.device, warps)
-    args = (a.address, inverse.address, pivots.address, status, rows, n, first, *a.strides[:2])
-    kernel.spread((*args, inverse.strides[0], pivots.strides[0]), stack, 1, 1)
+    constants = (("COMPLEX", is_complex(a)), ("ROWS", height), ("B", BLOCK))
+    kernel = kernel_of(MODULE, "lu_panel", _LU, constants, a.dtype, a.storage.device, warps)
+    args = (a.address, pivots.address, status, rows, n, first, *a.strides[:2], pivots.strides[0])
+    kernel.spread(args, stack, 1, 1)
 
 
 def swap_rows(a: View, pivots: View, first: int, stop: int, skip: range = range(0)) -> None:
@@ -102,4 +104,5 @@ def _height(a: View) -> tuple[int, int]:
     """Rows of a panel that a program takes at a time, as many as registers hold, and its warps."""
     if a.shape[1] <= BLOCK:
         return BLOCK, 4
-    return 1024 // a.dtype.itemsize, 16
+    warps = 8 if a.storage.device.backend == "hip" else 16  # CDNA's warps have 64 threads
+    return min(1024 // a.dtype.itemsize, 128), warps

@@ -141,24 +141,32 @@ def invert_triangles(
     step,
     row,
     column,
+    inverse_stack,
+    UPPER: tl.constexpr,
     COMPLEX: tl.constexpr,
     PRECISION: tl.constexpr,
     B: tl.constexpr,
 ):
-    """inverse[s, j] = the inverse of diagonal block j, its rows divided by its diagonal, of upper triangles of `size`
-    rows; the blocks, of B by B elements or at the end fewer, are `step` elements apart."""
+    """inverse[s, j] = the inverse of diagonal block j of triangles of `size` rows: of upper ones, each row divided by
+    its diagonal's element, or of lower ones with ones on their diagonals. The blocks, of B by B elements or at the end
+    fewer, are `step` elements apart."""
     words = 2 if COMPLEX else 1
     s = tl.program_id(0).to(tl.int64)
     j = tl.program_id(1).to(tl.int64)
-    # the transpose of an upper triangle is a lower one
-    re, im = _triangle(t + (s * stack + j * step) * words, size - j * B, column, row, False, False, False, COMPLEX, B)
-    dr, di = diagonal(re, im, COMPLEX, B)
-    scale, dr, di = reciprocal(dr, di, COMPLEX)
-    re, im = multiply(re * scale[None, :], im * scale[None, :], dr[None, :], di[None, :], COMPLEX)
-    xr, xi = inverted(re, im, COMPLEX, PRECISION, B)
+    t += (s * stack + j * step) * words
     i = tl.arange(0, B)[:, None]
     k = tl.arange(0, B)[None, :]
-    place = (s * tl.num_programs(1) + j) * B * B + k * B + i
+    place = s * inverse_stack + j * B * B
+    if UPPER:  # the transpose of an upper triangle is a lower one
+        re, im = _triangle(t, size - j * B, column, row, False, False, False, COMPLEX, B)
+        dr, di = diagonal(re, im, COMPLEX, B)
+        scale, dr, di = reciprocal(dr, di, COMPLEX)
+        re, im = multiply(re * scale[None, :], im * scale[None, :], dr[None, :], di[None, :], COMPLEX)
+        place += k * B + i
+    else:
+        re, im = _triangle(t, size - j * B, row, column, False, True, False, COMPLEX, B)
+        place += i * B + k
+    xr, xi = inverted(re, im, COMPLEX, PRECISION, B)
     store(inverse, place, xr, xi, (i < B) & (k < B), COMPLEX)
 
 
@@ -229,7 +237,6 @@ def _size(re, im, COMPLEX: tl.constexpr):
 @triton.jit
 def lu_panel(
     a,
-    inverse,
     pivots,
     status,
     rows,
@@ -237,15 +244,12 @@ def lu_panel(
     first,
     stack,
     row,
-    inverse_stack,
     pivots_stack,
     COMPLEX: tl.constexpr,
-    PRECISION: tl.constexpr,
     ROWS: tl.constexpr,
     B: tl.constexpr,
 ):
-    """Replace a panel of n <= B columns by its factors L (unit lower) and U, with partial pivoting; the inverse of L's
-    upper B rows goes to `inverse`.
+    """Replace a panel of n <= B columns by its factors L (unit lower) and U, with partial pivoting.
 
     Elements of a row lie side by side. pivots[j] becomes first + the row that was exchanged with row j. A pivot of zero
     sets the status word. ROWS rows are read at a time, once for each column: while they are updated the next pivot is
@@ -255,7 +259,6 @@ def lu_panel(
     s = tl.program_id(0).to(tl.int64)
     a += s * stack * words
     pivots += s * pivots_stack
-    inverse += s * inverse_stack * words
     i = tl.arange(0, ROWS)
     k = tl.arange(0, B)
     inside = k < n
@@ -307,9 +310,6 @@ def lu_panel(
             places = tl.where(size > sizes, at, places)
             sizes = tl.where(size > sizes, size, sizes)
         tl.debug_barrier()
-    re, im = _triangle(a, tl.minimum(n, rows), row, 1, False, True, False, COMPLEX, B)
-    xr, xi = inverted(re, im, COMPLEX, PRECISION, B)
-    store(inverse, k[:, None] * B + k[None, :], xr, xi, (k < B)[:, None] & (k < B)[None, :], COMPLEX)
 
 
 @triton.jit
