@@ -44,7 +44,7 @@ def type_row(dtype: np.dtype) -> TypeRow:
     row = _BY_DTYPE.get(dtype)
     if row is None:
         if dtype.name not in _ROWS:
-            raise TypeError(f"nbx_array has no arrays of dtype {dtype}")
+            raise TypeError(f"Unsupported dtype {dtype}: arrays hold bools and numbers")
         row = _BY_DTYPE[dtype] = _ROWS[dtype.name]
     return row
 

@@ -16,11 +16,11 @@ import numpy as np
 from nbx_array.backend.contract import Device, Driver, Event
 from nbx_array.memory.pool import allocate, pool_of
 from nbx_array.memory.statistics import traffic
-from nbx_array.memory.storage import Storage
+from nbx_array.memory.storage import Storage, lend, take_back
 from nbx_array.memory.streams import current_stream, run_checks
 from nbx_array.memory.view import View, contiguous_strides, is_contiguous, span
 
-__all__ = ["as_numpy", "copy", "from_host", "read_element", "to_device", "to_host"]
+__all__ = ["as_numpy", "copy", "from_host", "lent_to_numpy", "read_element", "to_device", "to_host"]
 
 STAGED = 1 << 20  # copies from this size on are staged
 CHUNK = 4 << 20  # bytes of a staging buffer
@@ -41,7 +41,25 @@ class _Memory:
         }
 
 
-def as_numpy(view: View) -> np.ndarray[Any, Any]:
+class _Loan(_Memory):
+    """Memory that code outside can write to as long as this object lives: an ndarray and all made of it hold it."""
+
+    __slots__ = ()
+
+    def __init__(self, storage: Storage) -> None:
+        super().__init__(storage)
+        lend(storage, id(self))
+
+    def __del__(self) -> None:
+        take_back(self.storage, id(self))
+
+
+def lent_to_numpy(view: View) -> np.ndarray[Any, Any]:
+    """As `as_numpy`, for code outside: the storage is shared until the ndarray and all made of it are gone."""
+    return as_numpy(view, _Loan)
+
+
+def as_numpy(view: View, memory: type[_Memory] = _Memory) -> np.ndarray[Any, Any]:
     """The elements of a view on the CPU as an ndarray over the same memory, which the ndarray keeps alive."""
     if view.size == 0:
         return np.empty(view.shape, view.dtype)
@@ -49,7 +67,7 @@ def as_numpy(view: View) -> np.ndarray[Any, Any]:
     return np.ndarray(
         view.shape,
         view.dtype,
-        np.asarray(_Memory(view.storage)),
+        np.asarray(memory(view.storage)),
         view.offset * itemsize,
         [s * itemsize for s in view.strides],
     )

@@ -39,6 +39,7 @@ from nbx_array.backend.contract import Device, get_device
 from nbx_array.kernels.signature import SAME, Sig, scalar
 from nbx_array.kernels.types import component, type_row
 from nbx_array.memory import transfer
+from nbx_array.memory.storage import any_shared, share
 from nbx_array.memory.streams import current_stream
 from nbx_array.memory.view import (
     View,
@@ -50,25 +51,41 @@ from nbx_array.memory.view import (
     transpose,
 )
 
-_push: Callable[[Any], Any] = _journal.notes.append  # `defer` where deferring is off or unsafe
+_push: Callable[[Any], Any] = _journal.notes.append  # `_carefully` where deferring is off or may be unsafe
 _operators: dict[Any, tuple[str, str]] = {}  # methods that have a native form: the table they look in, and the key
 
 
-def defer_no_more() -> None:
-    """From now on look at each new expression before it is deferred: some memory is shared with other code, or
-    fusion is off."""
+_native: dict[str, Any] = {}  # the operators' native methods and `unary`, once they are installed
+
+
+def defer_carefully() -> None:
+    """Look at each new expression before it is deferred: some memory is shared with other code, or fusion is off."""
     global _push, unary
-    _push, unary = defer, _one_array
+    _push, unary = _carefully, _one_array
     for name, operator in OPERATORS.items():
         setattr(Array, name, operator.method)
+
+
+def _carefully(new: Array) -> Array:
+    """`_push` while memory is shared; from the first expression on for which none is any more, the quick one again."""
+    global _push, unary
+    if FUSE and not any_shared():
+        _push, unary = _journal.notes.append, _native.get("unary", _one_array)
+        for name in OPERATORS:
+            if name in _native:
+                setattr(Array, name, _native[name])
+    return defer(new)
 
 
 @first_run
 def _install() -> None:
     """Have native code take over when the first kernel runs: compiling it takes 20 ms the first time on a machine."""
     global unary
-    if _push is not defer:
+    if FUSE:
         unary = _fastpath.install(Array, OPERATORS, _one_array)
+        _native.update({name: vars(Array)[name] for name in OPERATORS}, unary=unary)
+        if _push is _carefully:
+            defer_carefully()
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
@@ -455,7 +472,7 @@ class Array(Methods, Expression):
             view = packed(self).memory()
         capsule = _dlpack.to_capsule(view, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
         if view.storage.shared:
-            share(view.storage)
+            open_to_others(view.storage)
         return capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -471,6 +488,7 @@ class Array(Methods, Expression):
             raise AttributeError(f"__cuda_array_interface__: the array lies on {self.sig.device}")
         view = self.memory()
         share(view.storage)
+        open_to_others(view.storage)
         itemsize = view.dtype.itemsize
         return {
             "shape": view.shape,
@@ -629,18 +647,21 @@ class Array(Methods, Expression):
         return int(self._scalar("an index"))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """A NumPy array of the elements: a copy, unless `copy=False`, which the CPU alone can grant.
+        """A NumPy array of the elements: on the CPU and in the same dtype over the same memory, else a copy.
 
-        Memory shared this way is never again part of a deferred expression: NumPy may write to it at any time.
+        `copy=True` always copies, `copy=False` raises ValueError where a copy is needed. While NumPy holds the memory
+        it may write to it at any time, and expressions over it run at the call.
         """
-        if copy is False:
-            if self.device.backend != "cpu":
-                raise ValueError(f"__array__: an array on {self.device} cannot be seen by NumPy without a copy")
-            if dtype is not None and np.dtype(dtype) != self.dtype:
-                raise ValueError(f"__array__: {self.dtype} cannot be seen as {np.dtype(dtype)} without a copy")
+        here, same = self.device.backend == "cpu", dtype is None or np.dtype(dtype) == self.dtype
+        if copy is False and not here:
+            raise ValueError(f"__array__: an array on {self.device} cannot be seen by NumPy without a copy")
+        if copy is False and not same:
+            raise ValueError(f"__array__: {self.dtype} cannot be seen as {np.dtype(dtype)} without a copy")
+        if copy is not True and here and same:
             view = self.memory()
-            share(view.storage)
-            return transfer.as_numpy(view)
+            seen = transfer.lent_to_numpy(view)
+            open_to_others(view.storage)
+            return seen
         host = asnumpy(self)
         return host if dtype is None else host.astype(dtype, copy=False)
 
@@ -721,12 +742,11 @@ def asnumpy(x: Array) -> np.ndarray:
     return transfer.to_host(x.memory())
 
 
-def share(storage: Any) -> None:
-    """Mark memory as open to other code, for good: what is pending over it runs now, and so does all that follows."""
-    storage.shared = True
+def open_to_others(storage: Any) -> None:
+    """Run what is pending over memory that other code can write to from now on, and what follows at its call."""
     for reader in _journal.take_readers(storage):
         realize(reader)
-    defer_no_more()
+    defer_carefully()
 
 
 def copy(x: Array) -> Array:
@@ -804,7 +824,7 @@ def import_view(x: Any, device: Device | None, copy: bool | None) -> Array:
             )
         if readonly:
             return import_view(x, device, True)
-        defer_no_more()
+        defer_carefully()
     return from_view(Array, view)
 
 
@@ -917,4 +937,4 @@ def part(name: str, x: Any) -> Array:
 
 
 if not FUSE:
-    defer_no_more()
+    defer_carefully()

@@ -21,7 +21,7 @@ from nbx_array.backend import native
 from nbx_array.backend.contract import Device, get_device
 from nbx_array.memory import transfer
 from nbx_array.memory.pool import pool_of
-from nbx_array.memory.storage import wrap
+from nbx_array.memory.storage import share, wrap
 from nbx_array.memory.streams import current_stream, order
 from nbx_array.memory.view import View, check_shape, contiguous_strides, span
 
@@ -259,7 +259,7 @@ def to_capsule(
         managed.flags = (IS_COPIED if copied else 0) | (READ_ONLY if readonly and not copied else 0)
     extents = _fill(managed.tensor, view)
     if not copied:
-        view.storage.shared = True
+        share(view.storage)
     holder = view.storage if same_order else pool_of(device).lend(view.storage)
     context = (holder, managed, extents)
     managed.context = id(context)

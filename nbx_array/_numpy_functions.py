@@ -55,7 +55,10 @@ def dispatched(function: Any, types: Any, args: tuple[Any, ...], keywords: dict[
     """What `Array.__array_function__` answers. TypeError for ndarrays, functions and arguments that are not ours."""
     name = function.__name__
     if any(issubclass(type, np.ndarray) for type in types):
-        raise _mixed(name)
+        plain = {key: _plain(value) if key in ("rtol", "atol") else value for key, value in keywords.items()}
+        if any(isinstance(value, Array) for value in (*args, *plain.values())) or not plain:
+            raise _mixed(name)
+        return function(*args, **plain)  # ours were tolerances alone, which count as numbers
     ours = _counterpart(function)
     if ours is None:
         raise TypeError(
@@ -66,7 +69,7 @@ def dispatched(function: Any, types: Any, args: tuple[Any, ...], keywords: dict[
     positional = []
     for their, parameter in zip(theirs, mine.values(), strict=False):
         if parameter.kind is parameter.VAR_POSITIONAL:
-            positional += given.pop(their)
+            positional += given.pop(their, ())
         elif parameter.kind is parameter.KEYWORD_ONLY or their not in given:
             break
         else:
@@ -76,6 +79,10 @@ def dispatched(function: Any, types: Any, args: tuple[Any, ...], keywords: dict[
     if unknown:
         raise TypeError(f"{name}: that of nbx_array has no argument {', '.join(unknown)}")
     return ours(*positional, **named)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, Array) and not value.shape else value
 
 
 @cache

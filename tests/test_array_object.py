@@ -230,12 +230,14 @@ def test_numpy_conversions(xp, device):
     a[0] = 9
     assert x.tolist() == [1.5, 2.5]
     if device.backend == "cpu":
-        shared = np.asarray(x, copy=False)
-        shared[0] = 7
-        assert x.tolist() == [7, 2.5]
+        for seen in (np.asarray(x, copy=False), np.asarray(x)):
+            seen[0] += 7
+        assert x.tolist() == [15.5, 2.5]
         with pytest.raises(ValueError, match="float32"):
             np.asarray(x, dtype=np.float32, copy=False)
     else:
+        np.asarray(x)[0] = 3
+        assert x.tolist() == [1.5, 2.5]
         with pytest.raises(ValueError, match="without a copy"):
             np.asarray(x, copy=False)
     assert np.asarray([xp.asarray(1), xp.asarray(2)]).tolist() == [1, 2]
@@ -248,6 +250,7 @@ def test_numpy_testing(xp):
     np.testing.assert_allclose(x + 1e-9, x)
     np.testing.assert_array_less(x[:2], x[:2] + 1)
     np.testing.assert_array_almost_equal(x, x + 1e-8)
+    np.testing.assert_allclose(np.ones(2), np.array([1.0, 1.1]), atol=xp.asarray(0.2))  # a number, not data
     with pytest.raises(AssertionError):
         np.testing.assert_array_equal(x, x + 1)
     with pytest.raises(AssertionError):
@@ -378,6 +381,7 @@ def test_functions_of_numpy_that_are_not_ours(xp):
         (lambda: np.concatenate([x, np.ones((2, 2))]), "concatenate: .*nbx_array.asarray"),
         (lambda: np.linalg.solve(np.ones((2, 2)), x), "solve: .*nbx_array.asarray"),
         (lambda: np.allclose(x, np.ones(2)), "allclose: .*nbx_array.asarray"),
+        (lambda: np.isclose(np.ones(2), np.ones(2), atol=x), "isclose: .*nbx_array.asarray"),
     ):
         with pytest.raises(TypeError, match=words):
             act()

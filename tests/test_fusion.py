@@ -443,6 +443,36 @@ def test_foreign_writers(start, xp, device):
     assert a.tolist() == [0, 9, 9, 0, 0]
 
 
+@deferred
+def test_memory_that_numpy_has_let_go_of_is_deferred_over_again(xp, device):
+    """While NumPy holds memory, expressions over it run at the call; before and afterwards they are deferred."""
+    if device.backend != "cpu":
+        pytest.skip("NumPy shares memory of the CPU alone")
+
+    def waits(y):
+        return y.sig.op != "leaf"
+
+    x, other = xp.asarray([1.0, 2.0, 3.0]), xp.asarray([1.0])
+    before = x + 1
+    whole = np.asarray(x)
+    rest = whole[1:]
+    whole[0] = 10
+    assert before.tolist() == [2, 3, 4]
+    del whole
+    during, elsewhere = x * 2, other * 2
+    rest[0] = 20
+    assert (waits(during), waits(elsewhere)) == (False, True)  # NumPy cannot write to the other
+    assert during.tolist() == [20, 4, 6]
+    del rest
+    assert waits(x * 2)
+    for holder in (memoryview, lambda a: a[::-1].T, lambda a: a.view(np.int64)):
+        held = holder(np.asarray(x))
+        assert not waits(x + 1)
+        del held
+        assert waits(x + 1)
+    assert (x + 1).tolist() == [11, 21, 4]
+
+
 @pytest.mark.parametrize("way", ["from_dlpack", "asarray"])
 def test_exported_memory_has_foreign_writers(way, xp, device):
     if device.backend != "cpu":
