@@ -37,7 +37,9 @@ def _rotation(a, b, gr, gi, tolerance, COMPLEX: tl.constexpr):
     fr = tl.where(turn, div(gr, safe), 1.0)
     fi = tl.where(turn, -div(gi, safe), 0.0)
     zeta = div(b - a, 2.0 * safe)
-    t = copysign(div(1.0 + 0.0 * zeta, tl.abs(zeta) + sqrt(1.0 + zeta * zeta)), zeta)
+    steep = tl.abs(zeta) > 1e9  # where the square may overflow and 1 does not count
+    root = tl.where(steep, tl.abs(zeta), sqrt(1.0 + tl.where(steep, 0.0, zeta) * zeta))
+    t = copysign(div(1.0 + 0.0 * zeta, tl.abs(zeta) + root), zeta)
     t = tl.where(turn & (tl.abs(zeta) < float("inf")), t, 0.0)
     c = div(1.0 + 0.0 * t, sqrt(1.0 + t * t))
     return turn, c, c * t, fr, fi
