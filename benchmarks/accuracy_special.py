@@ -155,6 +155,34 @@ def near_one(a: mpf, b: mpf, x: mpf) -> mpf:
     return mpf(0.5) if b < 1 and x > min(a / (a + b), mpf(0.95)) else mpf(0)
 
 
+def gammaincinv(a: mpf, p: mpf) -> mpf:
+    """By Newton's method in log x for the smaller tail's logarithm, which is concave."""
+    lower = p <= 0.5
+    u = mp.log(a) if a > 1 else (mp.log(p) + mp.loggamma(1 + a)) / a
+    for _ in range(200):
+        x = mp.exp(u)
+        tail, target = (gammainc(a, x), p) if lower else (gammaincc(a, x), 1 - p)
+        slope = mp.exp(a * u - x - mp.loggamma(a)) / tail
+        step = mp.log(tail / target) / (-slope if lower else slope)
+        u += max(min(step, 3), -30)
+        if abs(step) < mpf(2) ** -70:
+            break
+    return mp.exp(u)
+
+
+def inverse_unit(form: Format, a: mpf, p: mpf) -> mpf:
+    """The result's unit times the condition number, where that is above 1."""
+    x = gammaincinv(a, p)
+    density = mp.exp(a * mp.log(x) - x - mp.loggamma(a))
+    return form.ulp(x) * max(1, min(p, 1 - p) / density)
+
+
+def shapes_and_probabilities(rng: np.random.Generator, n: int, form: Format) -> tuple[Any, Any]:
+    p = rng.random(n)
+    p[::4] = np.exp2(-rng.uniform(0, 80, p[::4].size))
+    return np.exp2(rng.uniform(-4, 9, n)), p
+
+
 def beside(function: Any, size: Any) -> Any:
     """The unit of a function whose zeros its condition forbids to find: that of the result, or eps times a size."""
     return lambda form, *x: max(form.ulp(function(*x)), mpf(2) ** (1 - form.precision) * size(*x))
@@ -294,6 +322,15 @@ FUNCTIONS = [
     Function("poch", wide(poch), finite_poch, ((-8, 8),), pairs=two_sizes, bound=4),
     Function("gammainc", gammainc, moderate, ((0, 20),), pairs=of_one_scale, bound=4),
     Function("gammaincc", gammaincc, moderate, ((0, 20),), pairs=of_one_scale, bound=4),
+    Function(
+        "gammaincinv",
+        gammaincinv,
+        lambda a, p: (a > 0.03) & (a < 1e3) & (p > 1e-25) & (p < 1),
+        ((0, 1),),
+        pairs=shapes_and_probabilities,
+        unit=inverse_unit,
+        bound=4,
+    ),
     Function("chdtr", lambda v, x: gammainc(v / 2, x / 2), moderate, ((0, 20),), pairs=of_one_scale, bound=4),
     Function("chdtrc", lambda v, x: gammaincc(v / 2, x / 2), moderate, ((0, 20),), pairs=of_one_scale, bound=4),
     Function(

@@ -167,6 +167,7 @@ _SPECIAL_ROWS = [
     _special("poch", 2, "beta"),
     _special("gammainc", 2, "incomplete_gamma"),
     _special("gammaincc", 2, "incomplete_gamma"),
+    _special("gammaincinv", 2, "incomplete_gamma"),
     _special("chdtr", 2, "incomplete_gamma"),
     _special("chdtrc", 2, "incomplete_gamma"),
     _special("betainc", 3, "incomplete_beta"),

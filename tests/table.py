@@ -107,7 +107,7 @@ SPECIAL = [
     *(Row(name, REAL, 1, "float") for name in ("erf", "erfc", "erfinv", "erfcinv", "ndtr", "ndtri", "log_ndtr")),
     *(Row(name, REAL, 1, "float") for name in ("gamma", "gammaln", "digamma")),
     *(Row(name, REAL, 2, "float") for name in ("beta", "betaln", "poch")),
-    *(Row(name, REAL, 2, "float") for name in ("gammainc", "gammaincc", "chdtr", "chdtrc")),
+    *(Row(name, REAL, 2, "float") for name in ("gammainc", "gammaincc", "gammaincinv", "chdtr", "chdtrc")),
     Row("betainc", REAL, 3, "float"),
     Row("stdtr", REAL, 2, "float"),
     Row("fdtr", REAL, 3, "float"),

@@ -1,4 +1,5 @@
-"""The incomplete gamma functions: gammainc, gammaincc, and the chi-squared distribution, chdtr, chdtrc.
+"""The incomplete gamma functions gammainc and gammaincc, the inverse gammaincinv, and chdtr and chdtrc, the chi-squared
+distribution.
 
 P(a, x) and Q = 1 - P, whichever is not near 1 first:
 
@@ -31,6 +32,7 @@ from nbx_array.kernels.source.core_math import (
     two_sum,
 )
 from nbx_array.kernels.source.elementwise import any_lane
+from nbx_array.kernels.source.exponential import exp, expm1, log, log1p
 from nbx_array.kernels.source.pairs import exp_pair, expm1_pair, log_pair
 from nbx_array.kernels.source.special_beta import stirling
 from nbx_array.kernels.source.special_coefficients import (
@@ -53,7 +55,7 @@ from nbx_array.kernels.source.special_coefficients import (
     TEMME_10_64,
     TEMME_11_64,
 )
-from nbx_array.kernels.source.special_errors import erfcx_pair
+from nbx_array.kernels.source.special_errors import erfcx_pair, ndtri
 from nbx_array.kernels.source.special_gamma import NEAR, exp_of_pair, gamma_near, times_power_of_two
 from nbx_array.kernels.source.special_logarithms import divergence
 
@@ -214,7 +216,7 @@ def upper_of_small(a, x):
 
 @triton.jit
 def incomplete_gamma(a, x):
-    """(P, Q) for finite a > 0 and x > 0."""
+    """(P, Q, x dP/dx) for finite a > 0 and x > 0."""
     ratio = div(x, a)
     if a.dtype == tl.float32:
         uniform = (a >= 20.0) & (ratio > 0.31) & (ratio < 2.3)
@@ -251,13 +253,13 @@ def incomplete_gamma(a, x):
     p = tl.where(upper, other, one)
     q = tl.where(upper, one, other)
     q = tl.where(small, upper_of_small(tl.where(small, a, 0.25), tl.where(small, x, 0.25)), q)
-    return p, q
+    return p, q, times_power_of_two(dh, dn) * a
 
 
 @triton.jit
 def gammainc(a, x):
     inside = (a > 0.0) & (x > 0.0) & (a < INFINITY) & (x < INFINITY)
-    p, _ = incomplete_gamma(tl.where(inside, a, 1.0), tl.where(inside, x, 1.0))
+    p, _, _ = incomplete_gamma(tl.where(inside, a, 1.0), tl.where(inside, x, 1.0))
     # at the edges 0 or 1; nothing is known of 0 beside 0 and of two infinities
     known = (a >= 0.0) & (x >= 0.0) & ((a > 0.0) | (x > 0.0)) & ((a < INFINITY) | (x < INFINITY))
     edge = tl.where((a == 0.0) | (x == INFINITY), 1.0, 0.0)
@@ -267,10 +269,64 @@ def gammainc(a, x):
 @triton.jit
 def gammaincc(a, x):
     inside = (a > 0.0) & (x > 0.0) & (a < INFINITY) & (x < INFINITY)
-    _, q = incomplete_gamma(tl.where(inside, a, 1.0), tl.where(inside, x, 1.0))
+    _, q, _ = incomplete_gamma(tl.where(inside, a, 1.0), tl.where(inside, x, 1.0))
     known = (a >= 0.0) & (x >= 0.0) & ((a > 0.0) | (x > 0.0)) & ((a < INFINITY) | (x < INFINITY))
     edge = tl.where((a == 0.0) | (x == INFINITY), 0.0, 1.0)
     return tl.where(inside, q, tl.where(known, edge, float("nan")))
+
+
+@triton.jit
+def gammaincinv(a, y):
+    """x with P(a, x) = y, by Newton's method for log P or log Q as a function of log x: both are concave, so that from
+    the second step on it approaches from one side, whatever the start. Where a tail vanishes or rounding leads out of
+    what is known to enclose x, that is halved."""
+    inside = (a > 0.0) & (a < INFINITY) & (y > 0.0) & (y < 1.0)
+    b = tl.where(inside, a, 1.0)
+    p = tl.where(inside, y, 0.5)
+    q = 1.0 - p
+    lower = p <= 0.5
+    target = tl.where(lower, p, q)
+    # from the cube of a normal variable (Wilson and Hilferty), of small ones from P = x^a/Γ(1 + a) or nearly
+    root = sqrt(b)
+    one = constant(1.0, a)
+    cube = one - div(one, b * 9.0) + div(ndtri(p), root * 3.0)
+    log_gamma = (b + 1.5) * log(b + 2.0) - (b + 2.0) + 0.919 + div(one, (b + 2.0) * 12.0) - log(b + 1.0)
+    start = exp(div(log(p) + log_gamma, b))
+    x = tl.where((cube > 0.3) & (b > 0.5), b * cube * cube * cube, start)
+    if a.dtype == tl.float32:
+        enough = constant(2.0**-14, a)
+        least = constant(1e-37, a)
+        most = constant(1e37, a)
+    else:
+        enough = constant(2.0**-28, a)
+        least = constant(1e-307, a)
+        most = constant(1e307, a)
+    # below the smallest number
+    vanishing = x < least
+    going = inside & ~vanishing
+    count = b * 0.0
+    low = b * 0.0 + least
+    high = b * 0.0 + most
+    x = tl.where(x > least, tl.where(x < most, x, most), least)
+    while any_lane(going):
+        lower_tail, upper_tail, slope = incomplete_gamma(b, x)
+        tail = tl.where(lower, lower_tail, upper_tail)
+        difference = div(tail - target, target)
+        near = tl.abs(difference) < 0.1
+        error = tl.where(near, log1p(tl.where(near, difference, 0.0)), log(tail) - log(target))
+        step = div(error * tail, tl.where(lower, negate(slope), slope))
+        below = tl.where(lower, tail < target, tail > target)
+        low = tl.where(below, x, low)
+        high = tl.where(below, high, x)
+        next = tl.fma(x, expm1(tl.where(tl.abs(step) < 50.0, step, 0.0)), x)
+        good = (tl.abs(step) < 50.0) & (next >= low) & (next <= high)
+        x = tl.where(going, tl.where(good, next, sqrt(low) * sqrt(high)), x)
+        count += 1.0
+        going = going & ~(good & (tl.abs(step) * (root + 1.0) < enough)) & (count < 100.0)
+    x = tl.where(vanishing, start, x)
+    edge = tl.where(y == 0.0, 0.0, tl.where(y == 1.0, INFINITY, float("nan")))
+    edge = tl.where(a >= 0.0, edge, float("nan"))
+    return tl.where(inside, x, edge)
 
 
 @triton.jit
