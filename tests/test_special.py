@@ -31,7 +31,7 @@ def near_zero(*x: np.ndarray, limit: float = 1e-300) -> np.ndarray:
 
 # Where SciPy's answer is not the function's: its limit, or its value at arguments that SciPy computes otherwise.
 DEPARTURES = {
-    "gammaincinv": lambda a, y: near_zero(a, y, limit=1e-40) | (a == 0),
+    "gammaincinv": lambda a, y: near_zero(a, limit=1e-20) | near_zero(y, limit=1e-40) | (a == 0),
     "zeta": lambda x, q: (x > 1e10) | (q < -10000) | np.isnan(x + q),
     **dict.fromkeys(("gammainc", "gammaincc", "chdtr", "chdtrc"), lambda a, x: near_zero(a, x, limit=1e-40)),
     **dict.fromkeys(
