@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from sys import modules
 from typing import Any
 
 _METHODS = "nbx_array._numpy_methods"
@@ -16,7 +17,8 @@ def _method(name: str, module: str = "nbx_array") -> Callable[..., Any]:
     """A method that calls a function; its module, which imports arrays itself, is looked up at the call."""
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        return getattr(import_module(module), name)(self, *args, **options)
+        found = modules.get(module) or import_module(module)
+        return getattr(found, name)(self, *args, **options)
 
     method.__name__ = name
     return method

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -15,9 +16,12 @@ from typing import Any
 import numpy as np
 
 from nbx_array._array import Array, cast, where
+from nbx_array._array import _binary as binary
 from nbx_array._out import deliver
+from nbx_array.kernels.pointwise import TABLE
 
 _ABSENT: Any = object()
+_OPERANDS = (Array, float, int)
 
 _REDUCTIONS = {
     "add": "sum",
@@ -47,6 +51,25 @@ _IDENTITIES: dict[str, Any] = {
 
 _ASSOCIATIVE = {*_REDUCTIONS, *_IDENTITIES, "fmax", "fmin", "lcm"}
 
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+}
+"""Functions that an operator of arrays computes as well: looking an expression up takes a tenth of building it."""
+
 _REPEATED = {"subtract": "add", "divide": "multiply"}
 """`a - b - c` takes the sum of b and c from a: functions that several right operands are combined for first."""
 
@@ -66,6 +89,9 @@ class ufunc:
         self.nout = 1
         self.nargs = self.nin + 1
         self.identity = _IDENTITIES.get(self.name)
+        self.operator = _OPERATORS.get(self.name)
+        if self.operator is None and self.nin == 2 and self.name in TABLE and self.name != "pow":
+            self.operator = binary(self.name)
 
     @property
     def name(self) -> str:
@@ -90,6 +116,8 @@ class ufunc:
         if not options and not rest:
             if x2 is _ABSENT:
                 return self.function(x1)
+            if self.operator is not None and type(x1) is Array and type(x2) in _OPERANDS:
+                return self.operator(x1, x2)
             if self.nin == 2:
                 return self.function(x1, x2)
         return self._with_options([x for x in (x1, x2, *rest) if x is not _ABSENT], **options)
@@ -113,7 +141,7 @@ class ufunc:
             (out,) = out
         if dtype is not None:
             operands = [_cast(self.name, x, dtype) for x in operands]
-        result = self.function(*operands)
+        result = self(*operands)
         if dtype is not None:
             result = _cast(self.name, result, dtype)
         if isinstance(out, Array) and casting == "unsafe":
