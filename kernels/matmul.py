@@ -49,14 +49,16 @@ def product_launcher(
     device = out.storage.device
     m, n, k = (2**31,) * 3 if general else (*out.shape[1:], a.shape[-1])
     strides = [*a.strides, *b.strides, *out.strides]
-    even = not general and all(stride % 16 == 0 for stride in strides if stride != 1)
+    unit = [_unit(view) for view in (a, b, out)]
+    steps = [stride for view, axis in zip((a, b, out), unit, strict=True) for stride in _steps(view, axis)]
+    even = not general and all(step % 16 == 0 for step in steps)
     aligned = even and all(address % 16 == 0 for address in (a.address, b.address, out.address))
     if type_row(out.dtype).kind in "fc":
         # Factorisations subtract products of ever smaller matrices: one kernel for all of them.
         tile = _tile(128, 128, 32, out.dtype, device) if subtract else _tile(m, n, k, out.dtype, device)
         if even:  # as multiples of 16 they tell the compiler that rows begin at whole vectors
             strides = [stride // 16 if stride != 1 else 1 for stride in strides]
-        units = ("", "", "") if general else (_unit(a), _unit(b), _unit(out))
+        units = ("", "", "") if general else (unit[0], unit[1], unit[2])
         fits = not general and not subtract and m % tile.rows == 0 and n % tile.columns == 0
         whole = fits, not general and k % tile.inner == 0
         conjugate = conjugate if is_complex(out.dtype) else ""
@@ -117,7 +119,17 @@ def precision(device: Device, dtype: np.dtype) -> str:
 
 def _unit(matrices: View) -> str:
     """The axis of the matrices along which neighbours lie next to each other, or ""."""
-    return "column" if matrices.strides[-1] == 1 else "row" if matrices.strides[-2] == 1 else ""
+    row, column = matrices.strides[-2:]
+    return (
+        "column" if column == 1 and matrices.shape[-1] != 1 else "row" if row == 1 else "column" if column == 1 else ""
+    )
+
+
+def _steps(matrices: View, unit: str) -> list[int]:
+    """The strides that count but for that of the axis along which neighbours lie next to each other: of overlapping
+    windows another one is 1, too."""
+    axes = zip(("stack", "row", "column"), matrices.shape, matrices.strides, strict=True)
+    return [stride for axis, size, stride in axes if axis != unit and size != 1]
 
 
 class _Tile(NamedTuple):

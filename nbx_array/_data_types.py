@@ -63,6 +63,11 @@ class FloatInfo:
     smallest_normal: float
     dtype: np.dtype
 
+    @property
+    def tiny(self) -> float:
+        """NumPy's name of `smallest_normal`."""
+        return self.smallest_normal
+
 
 @dataclass(frozen=True)
 class IntegerInfo:

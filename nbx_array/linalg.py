@@ -66,7 +66,8 @@ def __getattr__(name: str) -> Any:
         from nbx_array import _numpy_linalg
 
         return getattr(_numpy_linalg, name)
-    raise AttributeError(f"module 'nbx_array.linalg' has no attribute {name!r}", name=name)
+    hint = f"; numpy.linalg.{name} takes arrays converted with nbx_array.asnumpy" if hasattr(np.linalg, name) else ""
+    raise AttributeError(f"module 'nbx_array.linalg' has no attribute {name!r}{hint}", name=name)
 
 
 FLOAT32 = np.dtype(np.float32)

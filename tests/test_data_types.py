@@ -65,7 +65,7 @@ def test_limits(name, xp):
         return
     else:
         ours, theirs = xp.finfo(dtype), (ml_dtypes.finfo if dtype == BFLOAT16 else np.finfo)(dtype)
-        names, refuses = ("bits", "max", "min", "eps", "smallest_normal"), xp.iinfo
+        names, refuses = ("bits", "max", "min", "eps", "smallest_normal", "tiny"), xp.iinfo
     for attribute in names:
         value = getattr(ours, attribute)
         assert type(value) in (int, float)

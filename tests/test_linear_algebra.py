@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from nbx_array.kernels import host
 from table import BFLOAT16, DTYPES, kind, random_values
 
 SHAPES = [
@@ -66,6 +67,21 @@ def test_operands(xp):
     assert x.tolist() == [[2, 1], [4, 3]]
     b = xp.broadcast_to(xp.asarray([[1.0, 2.0]]), (3, 2, 2))
     np.testing.assert_allclose(xp.asnumpy(b @ b), np.full((3, 2, 2), [3.0, 6.0]))
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(32, 32, 1), (1, 32, 32), (16, 48, 1), (32, 1, 32), (64, 64, 64)])
+def test_products_by_kernels_of_sizes_that_are_multiples_of_16(m, k, n, xp, rng, monkeypatch):
+    """Rows then begin at whole vectors, but neighbours may lie next to each other along both axes: in one column, and
+    in windows that overlap."""
+    monkeypatch.setattr(host, "HOST_ROUTINES", False)
+    x, y = rng.normal(size=(m, k)), rng.normal(size=(k, n))
+    for a, b in ((xp.asarray(x), xp.asarray(y)), (xp.asarray(x.T.copy()).T, xp.asarray(y.T.copy()).T)):
+        agree(xp.asnumpy(a @ b), x, y)
+    line = rng.normal(size=m + k - 1)
+    windows = np.lib.stride_tricks.sliding_window_view(line, k)
+    ours = xp.lib.stride_tricks.sliding_window_view(xp.asarray(line), k)
+    agree(xp.asnumpy(ours @ xp.asarray(y)), windows, y)
+    agree(xp.asnumpy(xp.asarray(y).T @ ours.T), y.T, windows.T)
 
 
 @pytest.mark.parametrize(
