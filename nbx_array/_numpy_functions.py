@@ -66,17 +66,24 @@ def dispatched(function: Any, types: Any, args: tuple[Any, ...], keywords: dict[
         )
     theirs, mine = _parameters(function), _parameters(ours)
     given = inspect.Signature(list(theirs.values())).bind(*args, **keywords).arguments
+    for key, parameter in theirs.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            given |= given.pop(key, {})
     positional = []
     for their, parameter in zip(theirs, mine.values(), strict=False):
         if parameter.kind is parameter.VAR_POSITIONAL:
             positional += given.pop(their, ())
-        elif parameter.kind is parameter.KEYWORD_ONLY or their not in given:
+        elif parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD) or their not in given:
             break
         else:
             positional.append(given.pop(their))
-    named = {_RENAMED.get(key, key): value for key, value in given.items() if value is not theirs[key].default}
+    named = {
+        _RENAMED.get(key, key): value
+        for key, value in given.items()
+        if key not in theirs or value is not theirs[key].default
+    }
     unknown = [key for key in named if key not in mine or mine[key].kind is inspect.Parameter.POSITIONAL_ONLY]
-    if unknown:
+    if unknown and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in mine.values()):
         raise TypeError(f"{name}: that of nbx_array has no argument {', '.join(unknown)}")
     return ours(*positional, **named)
 

@@ -346,6 +346,7 @@ DISPATCHED = {
     "svd": lambda x: np.linalg.svd(x)[1],
     "vector_norm": lambda x: np.linalg.vector_norm(x, ord=1),
     "fft": lambda x: np.fft.fft(x, 4, 0),
+    "pad": lambda x: np.pad(x, ((1, 0), (0, 2)), "constant", constant_values=3),
     "median": lambda x: np.median(x, axis=0),
     "where of a sum": lambda x: np.sum(x, where=x > 0),
     "decimals": lambda x: np.round(x, 1),
