@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from math import inf, prod
@@ -56,24 +57,28 @@ _operators: dict[Any, tuple[str, str]] = {}  # methods that have a native form: 
 
 
 _native: dict[str, Any] = {}  # the operators' native methods and `unary`, once they are installed
+_changing = threading.RLock()  # held while the ways of deferring change; a finaliser may come in between
 
 
 def defer_carefully() -> None:
     """Look at each new expression before it is deferred: some memory is shared with other code, or fusion is off."""
     global _push, unary
-    _push, unary = _carefully, _one_array
-    for name, operator in OPERATORS.items():
-        setattr(Array, name, operator.method)
+    with _changing:
+        _push, unary = _carefully, _one_array
+        for name, operator in OPERATORS.items():
+            setattr(Array, name, operator.method)
 
 
 def _carefully(new: Array) -> Array:
     """`_push` while memory is shared; from the first expression on for which none is any more, the quick one again."""
     global _push, unary
     if FUSE and not any_shared():
-        _push, unary = _journal.notes.append, _native.get("unary", _one_array)
-        for name in OPERATORS:
-            if name in _native:
-                setattr(Array, name, _native[name])
+        with _changing:
+            if not any_shared():  # whoever shares memory does so first, then defers carefully
+                _push, unary = _journal.notes.append, _native.get("unary", _one_array)
+                for name in OPERATORS:
+                    if name in _native:
+                        setattr(Array, name, _native[name])
     return defer(new)
 
 
@@ -82,10 +87,11 @@ def _install() -> None:
     """Have native code take over when the first kernel runs: compiling it takes 20 ms the first time on a machine."""
     global unary
     if FUSE:
-        unary = _fastpath.install(Array, OPERATORS, _one_array)
-        _native.update({name: vars(Array)[name] for name in OPERATORS}, unary=unary)
-        if _push is _carefully:
-            defer_carefully()
+        with _changing:
+            unary = _fastpath.install(Array, OPERATORS, _one_array)
+            _native.update({name: vars(Array)[name] for name in OPERATORS}, unary=unary)
+            if _push is _carefully:
+                defer_carefully()
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:

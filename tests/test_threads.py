@@ -137,3 +137,27 @@ def test_memory_comes_back(xp):
     together(work)
     gc.collect()
     assert xp.memory_info().live - before < 1 << 20
+
+
+def test_memory_lent_to_numpy_by_all(xp, device):
+    """Threads lend their arrays and take them back all the time; expressions see what was there at their call."""
+    if device.backend != "cpu":
+        pytest.skip("NumPy shares memory of the CPU alone")
+
+    def work(number):
+        x = xp.zeros(20)
+        for i in range(60):
+            held = np.asarray(x)
+            held[:] = i
+            early = x + number
+            held[:] = -1
+            if early.tolist() != [i + number] * 20:
+                return f"{i}: {early.tolist()}"
+            del held
+            late = x * 2  # deferred, unless another thread's loan makes it run
+            x[...] = 5
+            if late.tolist() != [-2] * 20:
+                return f"{i}: {late.tolist()}"
+        return ""
+
+    assert together(work) == [""] * THREADS
