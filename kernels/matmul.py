@@ -149,7 +149,8 @@ def _tile(m: int, n: int, k: int, dtype: np.dtype, device: Device) -> _Tile:
     """The tile of a program, for floating point: large ones as measured on an H200 (benchmarks/NOTES.md). A complex
     tile has two accumulators, so that it takes half as many elements."""
     if device.backend == "cpu":
-        return _Tile(_side(m, 64), _side(n, 64), _side(k, 64), 1, 1)
+        rows, columns, inner = (16 if size <= 16 else 64 for size in (m, n, k))  # few kernels to compile
+        return _Tile(rows, columns, inner, 1, 1)
     most, inner, warps, stages = {
         "e": ((128, 128), 64, 4, 4),
         "f": ((128, 64), 32, 4, 3),
