@@ -55,6 +55,9 @@ def dispatched(function: Any, types: Any, args: tuple[Any, ...], keywords: dict[
     """What `Array.__array_function__` answers. TypeError for ndarrays, functions and arguments that are not ours."""
     name = function.__name__
     if any(issubclass(type, np.ndarray) for type in types):
+        if function in (np.may_share_memory, np.shares_memory):  # asks for places, not for data
+            seen = [np.asarray(x) if isinstance(x, Array) and x.device.backend == "cpu" else x for x in args]
+            return not any(isinstance(x, Array) for x in seen) and function(*seen, **keywords)
         plain = {key: _plain(value) if key in ("rtol", "atol") else value for key, value in keywords.items()}
         if any(isinstance(value, Array) for value in (*args, *plain.values())) or not plain:
             raise _mixed(name)

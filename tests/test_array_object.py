@@ -241,6 +241,9 @@ def test_numpy_conversions(xp, device):
         with pytest.raises(ValueError, match="without a copy"):
             np.asarray(x, copy=False)
     assert np.asarray([xp.asarray(1), xp.asarray(2)]).tolist() == [1, 2]
+    for shares in (np.may_share_memory, np.shares_memory):
+        assert shares(np.asarray(x), x[1:]) == (device.backend == "cpu")
+        assert not shares(x, np.ones(2))
 
 
 def test_numpy_testing(xp):
