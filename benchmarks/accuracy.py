@@ -249,18 +249,20 @@ class Peers(NamedTuple):
     ours: Any
     theirs: Any
     name: str
+    formats: Sequence[str] = tuple(FORMATS)
 
 
 def table(
     functions: Sequence[Function], peers: Peers, xp: Any, device: Any, names: Sequence[str], count: int, seed: int
 ) -> list[str]:
-    columns = [*FORMATS, f"{peers.name} float32", f"{peers.name} float64"]
+    columns = [*peers.formats, f"{peers.name} float32", f"{peers.name} float64"]
     lines = [f"| function | {' | '.join(columns)} |", f"|---|{'--:|' * len(columns)}"]
     for function in functions:
         if names and function.name not in names:
             continue
         cells = {}
-        for name, form in FORMATS.items():
+        for name in peers.formats:
+            form = FORMATS[name]
             rng = np.random.default_rng([seed, zlib.crc32(f"{function.name} {name}".encode())])
             x = points(function, form, count, rng)
             ours = worst(function, form, x, on_device(getattr(peers.ours, function.name), xp, device))

@@ -101,7 +101,7 @@ def ladder(x, low):
     step = tl.where(up, f * 0.0 - 1.0, f * 0.0 + 1.0)
     h = f * 0.0 + 1.0
     l = f * 0.0
-    for i in tl.static_range(FACTORS):
+    for i in range(FACTORS):  # unrolled it would make most of the kernel
         a, a_low = two_sum(first, step * i)
         a, a_low = pair_mul(h, l, a, a_low + low)
         h = tl.where(count > i, a, h)
@@ -266,7 +266,7 @@ def digamma(x):
     step = tl.where(up, z * 0.0 - 1.0, z * 0.0 + 1.0)
     total = z * 0.0
     total_low = z * 0.0
-    for i in tl.static_range(FACTORS):
+    for i in range(FACTORS):  # unrolled it would make most of the kernel
         t, t_low = two_sum(first, step * i)
         q, q_low = pair_div(constant(1.0, x), constant(0.0, x), t, t_low)
         q, q_low = pair_add(total, total_low, q, q_low)
