@@ -8,6 +8,7 @@ expression, pointers and scalars, lies flat beside it in the order of the signat
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,7 @@ class Sig:
         "costly",  # the operation is worth storing rather than computing twice
         "device",
         "dtype",
+        "element",  # flat leaves on the CPU: the signature of one element that was read, where elements carry values
         "flat",  # launcher of the kernel for contiguous operands, once made
         "general",  # some leaf has strides of its own: they lie in the expression's `geo`
         "inner",  # flat leaves: the signature of a contiguous piece that starts anywhere, None where that depends
@@ -46,6 +48,7 @@ class Sig:
         "leaves",  # number of array operands
         "nodes",  # number of operations
         "op",
+        "read",  # of an element that was read: address -> the ctypes object of its memory; None for all others
         "reflected",  # as binary, for a left operand that is no array
         "runs",  # how often its kernel ran
         "scalars",  # number of scalar operands
@@ -60,6 +63,8 @@ class Sig:
     device: Device
     leaf: Sig
     inner: Sig | None
+    element: Sig | None
+    read: Callable[[int], Any] | None
     aligned: bool
     inside: bool
     nodes: int
@@ -102,6 +107,8 @@ class Sig:
         self.reflected: dict[str, dict[object, Sig]] = {}
         self.successors: dict[object, Sig] = {}
         self.flat = None
+        self.element = None
+        self.read = None
         self.launchers = {}
         self.seen = 0
         # writing alone is over so soon that small blocks are bound by how fast they start
@@ -130,6 +137,28 @@ def leaf(dtype: np.dtype, device: Device, *, general: bool = False, aligned: boo
         sig.leaf = sig if not general and aligned else leaf(dtype, device)
         sig.inner = sig if not general and device.backend == "cpu" else None
         sig.allocate = allocator(device)
+        if sig.inner is not None and dtype.str[1:] in _CELLS:
+            sig.element = _element(dtype, device)
+            sig.element.leaf = sig.leaf
+    return sig
+
+
+_CELLS: dict[str, Any] = {"b1": ctypes.c_bool, "f4": ctypes.c_float, "f8": ctypes.c_double}
+_CELLS |= {f"i{n}": getattr(ctypes, f"c_int{8 * n}") for n in (1, 2, 4, 8)}
+_CELLS |= {f"u{n}": getattr(ctypes, f"c_uint{8 * n}") for n in (1, 2, 4, 8)}
+_ELEMENTS: dict[tuple[np.dtype, Device], Sig] = {}
+
+
+def _element(dtype: np.dtype, device: Device) -> Sig:
+    """The signature of an element that was read on the CPU: a scalar, which does not take part in the fast tables."""
+    key = dtype, device
+    sig = _ELEMENTS.get(key)
+    if sig is None:
+        sig = Sig("scalar", (), dtype, device)
+        sig.read = _CELLS[dtype.str[1:]].from_address
+        sig.inner = None
+        sig.allocate = allocator(device)
+        sig = _ELEMENTS.setdefault(key, sig)
     return sig
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbx_array import _fastpath, _indexing, _journal
+from nbx_array import _elements, _fastpath, _indexing, _journal
 from nbx_array._expression import (
     FUSE,
     Expression,
@@ -37,7 +37,7 @@ from nbx_array._operations import (
 )
 from nbx_array.backend import detect
 from nbx_array.backend.contract import Device, get_device
-from nbx_array.kernels.signature import SAME, Sig, scalar
+from nbx_array.kernels.signature import SAME, Sig, leaf, scalar
 from nbx_array.kernels.types import component, type_row
 from nbx_array.memory import transfer
 from nbx_array.memory.storage import any_shared, share
@@ -53,7 +53,8 @@ from nbx_array.memory.view import (
 )
 
 _push: Callable[[Any], Any] = _journal.notes.append  # `_carefully` where deferring is off or may be unsafe
-_operators: dict[Any, tuple[str, str]] = {}  # methods that have a native form: the table they look in, and the key
+_BOOL = np.dtype(np.bool_)
+_operators: dict[Any, tuple[str, str, Any]] = {}  # methods with a native form: table, key, what is called at a miss
 
 
 _native: dict[str, Any] = {}  # the operators' native methods and `unary`, once they are installed
@@ -125,17 +126,23 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
         _push(new)
         return new
 
-    _operators[method] = "binary", name
+    def missed(self: Array, other: Any, /) -> Any:
+        return _slow_binary(name, self, other)
+
+    _operators[method] = "binary", name, missed
     return method
 
 
 def _reflected(name: str) -> Callable[[Any, Any], Any]:
+    def missed(self: Array, other: Any, /) -> Any:
+        return _slow_binary(name, other, self) if _is_scalar(other) or type(other) is list else NotImplemented
+
     def method(self: Array, other: Any, /) -> Any:
         sig, args, keep = self.sig, self.args, self.keep
         try:
             sig = sig.reflected[name][type(other)]
         except KeyError:
-            return _slow_binary(name, other, self) if _is_scalar(other) or type(other) is list else NotImplemented
+            return missed(self, other)
         new = Array()
         new.sig = sig
         new.dims = self.dims
@@ -146,7 +153,7 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
         _push(new)
         return new
 
-    _operators[method] = "reflected", name
+    _operators[method] = "reflected", name, missed
     return method
 
 
@@ -156,6 +163,10 @@ def _is_scalar(other: object) -> bool:
 
 def _slow_binary(name: str, left: Any, right: Any) -> Any:
     """An operator off the fast path: strided or broadcast operands, ints that stand for floats, all that is new."""
+    if (type(left) is Array and left.sig.read is not None) or (type(right) is Array and right.sig.read is not None):
+        found = _with_elements(name, left, right)
+        if found is not None:
+            return found
     if type(right) is int and type(left) is Array and left.sig.dtype.kind == "f" and abs(right) < 2**53:
         right = float(right)
         args, keep = left.args, left.keep
@@ -197,6 +208,38 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
             raise TypeError(f"{name}: {describe(other)} is no array or scalar; convert it with nbx_array.asarray")
         return NotImplemented
     return apply(Array, name, left, right)
+
+
+def _with_elements(name: str, left: Any, right: Any) -> Array | None:
+    """An operator where an operand is an element that was read; None for what takes the way of all arrays."""
+    if type(left) is Array:
+        sig, a = left.sig, left.args
+        if type(right) is Array:
+            if right.sig is not sig:
+                return None
+            b = right.args[0]
+        else:
+            b = _elements.value_of(sig, right)
+        a = a[0]
+    else:
+        sig, b = right.sig, right.args[0]
+        a = _elements.value_of(sig, left)
+    compute = _elements.TABLES[sig.dtype.str[1:]].get(name)
+    if compute is None or a is None or b is None:
+        return None
+    function, is_truth = compute
+    value = function(a, b)
+    return None if value is None else _element(leaf(_BOOL, sig.device).element if is_truth else sig, value)
+
+
+def _element(sig: Any, value: Any) -> Array:
+    """An element with its value: nothing pending, nothing in memory."""
+    new = Array()
+    new.sig = sig
+    new.dims = ()
+    new.args = (value,)
+    new.keep = ()
+    return new
 
 
 def _deferred(
@@ -246,14 +289,16 @@ def _unary(name: str) -> Callable[[Any], Any]:
     def method(self: Array, /) -> Any:
         return _one_array(name, self)
 
-    _operators[method] = "unary", name
+    _operators[method] = "unary", name, method
     return method
 
 
 def _in_place(name: str) -> Callable[[Any, Any], Any]:
+    plain = f"__{name}__"
+
     def method(self: Array, other: Any, /) -> Any:
-        result = getattr(self, f"__{name}__")(other)
-        if result is NotImplemented:
+        result = getattr(self, plain)(other)
+        if result is NotImplemented or self.sig.read is not None:  # an element stays what it is, as NumPy's scalars
             return result
         return assign_in_place(self, result, name)
 
@@ -539,9 +584,16 @@ class Array(Methods, Expression):
             n = self.dims[0]
             if not -n <= key < n:
                 raise IndexError(f"index {key} is out of bounds for axis 0 with size {n}")
-            return _deferred(
-                copy_of(sig.inner), (), (self.args[0] + (key + n if key < 0 else key) * sig.itemsize,), self.keep
-            )
+            address = self.args[0] + (key + n if key < 0 else key) * sig.itemsize
+            element = sig.element
+            if element is None:
+                return _deferred(copy_of(sig.inner), (), (address,), self.keep)
+            new = Array()
+            new.sig = element
+            new.dims = ()
+            new.args = (element.read(address).value,)  # type: ignore[misc]
+            new.keep = ()
+            return new
         if _is_basic(key):
             return index_basic(self, key)
         return _indexing.get(self, key)
@@ -552,11 +604,28 @@ class Array(Methods, Expression):
             realize(self)
         if type(key) is slice and type(value) is Array and self._set_piece(key, value):
             return
+        if type(key) is int and self._set_element(key, value):
+            return
         if type(key) is slice or _is_basic(key):
             target = self[key] if type(key) is slice else view_basic(self, key)
             write(target, as_value(value, target.shape, target.sig.dtype, target.sig.device, "setitem"))
         else:
             _indexing.set(self, key, value)
+
+    def _set_element(self, key: int, value: Any) -> bool:
+        """The quick way of `x[i] = y` for contiguous vectors on the CPU, while nothing is pending."""
+        sig, n, storage = self.sig, self.dims, self.keep[0]
+        element = sig.element
+        if element is None or len(n) != 1 or not -n[0] <= key < n[0] or _journal.notes or storage.readers:
+            return False
+        if type(value) is Array and value.sig is element:
+            number = value.args[0]
+        else:
+            number = _elements.value_of(element, value)
+            if number is None:
+                return False
+        element.read(self.args[0] + (key + n[0] if key < 0 else key) * sig.itemsize).value = number  # type: ignore[misc]
+        return True
 
     def _set_piece(self, key: slice, value: Array) -> bool:
         """The quick way of `x[i:j] = y` for contiguous vectors in memory, while nothing is pending."""
@@ -614,7 +683,10 @@ class Array(Methods, Expression):
         return self._first()
 
     def _first(self) -> Any:
-        if self.sig.op != "leaf":
+        sig, args = self.sig, self.args
+        if sig.read is not None:
+            return args[0]
+        if sig.op != "leaf":
             realize(self)
         return transfer.read_element(self.keep[0], self.args[0], self.sig.dtype)
 
@@ -718,7 +790,7 @@ _SHOWN_BY_VALUE = {np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.float64),
 
 
 OPERATORS = {
-    name: _fastpath.Operator(*_operators[method], method)
+    name: _fastpath.Operator(method, *_operators[method])
     for name, method in vars(Array).items()
     if callable(method) and method in _operators
 }
@@ -741,6 +813,9 @@ def asnumpy(x: Array) -> np.ndarray:
     """A NumPy array with a copy of the elements. Waits for the device. Raises TypeError for what is no array."""
     if not isinstance(x, Array):
         raise TypeError(f"asnumpy: expected an array, got {describe(x)}")
+    sig, args = x.sig, x.args
+    if sig.read is not None and not x.dims:
+        return np.array(args[0], sig.dtype)
     if x.sig.op != "leaf":
         realize(x)
     if x.sig.device.backend != "cpu":
@@ -896,7 +971,8 @@ def index_basic(x: Array, key: Any) -> Array:
     found = view_basic(x, key)
     keys = key if type(key) is tuple else (key,)
     if not found.shape and not any(item is Ellipsis for item in keys):
-        return copy(found)
+        element = found.sig.element
+        return copy(found) if element is None else _element(element, element.read(found.args[0]).value)  # type: ignore
     return found
 
 

@@ -244,9 +244,10 @@ first word, or the lower half of it; little-endian machines find it at the objec
 class Operator(NamedTuple):
     """A Python method that native code can stand in for."""
 
+    method: Callable[..., Any]
     kind: str  # the table of the signature that it looks in
     operation: str  # its key there
-    method: Callable[..., Any]
+    missed: Callable[..., Any]  # the rest of the method, for operands that are not in the table
 
 
 def install(cls: type, operators: Mapping[str, Operator], function: Callable[..., Any]) -> Callable[..., Any]:
@@ -259,7 +260,7 @@ def install(cls: type, operators: Mapping[str, Operator], function: Callable[...
         return function
     ir = _text(slot_offsets(cls, _ARRAY_SLOTS), slot_offsets(Sig, _SIG_SLOTS), operators)
     held = [cls, _journal.notes, SAME, True]
-    held += [part for row in operators.values() for part in (row.operation, row.method)] + [function]
+    held += [part for row in operators.values() for part in (row.operation, row.missed)] + [function]
     code = objects.load_code(ir, [*operators, "function", "survivors"], held)
     for name, row in operators.items():
         if row.kind == "unary":
