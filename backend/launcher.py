@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -30,14 +28,8 @@ Key = tuple[Any, ...]
 Made = TypeVar("Made")
 _launchers: dict[Key, Launcher] = {}
 _missing: dict[Key, str] = {}  # what cannot be compiled here, and why: it is not looked for again
-_making = threading.RLock()  # one at a time: the compilers have locks of their own
 _launch_cells: dict[str, native.Cell] = {}
 _stream_cells: dict[Device, native.Cell] = {}
-
-
-if hasattr(os, "register_at_fork"):
-    # A child that begins in the midst of a compilation would wait for ever for the compilers' and importers' locks.
-    os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
 
 
 def get_launcher(
@@ -56,7 +48,7 @@ def get_launcher(
     key = (source, signature, constants, tuple(type(v) for _, v in constants), device, aligned, options)
     launcher = _launchers.get(key)
     if launcher is None:
-        with _making:
+        with native.making:
             launcher = _launchers.get(key)
             if launcher is None:
                 driver = get_driver(device.backend)

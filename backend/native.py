@@ -21,9 +21,11 @@ import ctypes
 import functools
 import hashlib
 import itertools
+import os
 import platform
 import struct
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -219,6 +221,13 @@ def _declarations(ir: str) -> str:
 
 # ---------------------------------------------------------------------------------------------- compiling, loading
 
+#: Held by whoever compiles, kernels too: one at a time, for the compilers have locks of their own.
+making = threading.RLock()
+
+if hasattr(os, "register_at_fork"):
+    # A child that begins in the midst of a compilation would wait for ever for the compilers' and importers' locks.
+    os.register_at_fork(before=making.acquire, after_in_parent=making.release, after_in_child=making.release)
+
 
 @functools.cache
 def llvm() -> Any:
@@ -287,6 +296,11 @@ def load(ir: str, exports: Sequence[str], symbols: Mapping[str, int] | None = No
     The IR may call the C functions of Python that this module knows without declaring them; ``symbols`` are the
     addresses of others that it declares.
     """
+    with making:
+        return _load(ir, exports, symbols or {})
+
+
+def _load(ir: str, exports: Sequence[str], symbols: Mapping[str, int]) -> dict[str, int]:
     version = llvm_version()
     key = hashlib.sha256(f"native\0{platform.machine()}\0{sys.platform}\0{ir}".encode()).hexdigest()
     entry = cache.load(key, version)
@@ -300,7 +314,7 @@ def load(ir: str, exports: Sequence[str], symbols: Mapping[str, int] | None = No
         module.verify()
         artifact = machine.emit_object(module)
         cache.store(key, version, {}, artifact)
-    return link(artifact, exports, _python_symbols() | dict(symbols or {}))
+    return link(artifact, exports, _python_symbols() | dict(symbols))
 
 
 @functools.cache
