@@ -367,6 +367,7 @@ FUNCTIONS = [
         ),
         ((1, 9),),
         pairs=zeta_arguments,
+        unit=beside(wide(mp.zeta), lambda s, q: 0 if q > 0 else min(q - mp.floor(q), mp.ceil(q) - q) ** -s),
         bound=4,
     ),
     Function(
@@ -391,8 +392,8 @@ def main() -> None:
     scipy.special.riemann_zeta = scipy.special.zeta  # of one argument
     peers = Peers(xp.special, scipy.special, "SciPy", ("float32", "float64"))
     says = (
-        "Of gammaln, digamma and betaln near their zeros, of betainc and fdtr with b < 1 above the mean, and of "
-        "gammaincinv the unit is larger, as their docstrings say."
+        "Of gammaln, digamma and betaln near their zeros, of betainc and fdtr with b < 1 above the mean, of zeta "
+        "with q < 0, and of gammaincinv the unit is larger, as their docstrings say."
     )
     run(FUNCTIONS, peers, "accuracy_special.py", "Largest errors of special functions", says, __doc__ or "")
 

@@ -482,7 +482,8 @@ def xlogy(x: Operand, y: Operand, /) -> Array:
 def zeta(x: Operand, q: Operand | None = None) -> Array:
     """Hurwitz's zeta function Σ (q + k)^-x over k from 0 on, for x > 1; Riemann's, of any x, without q.
 
-    inf where q is 0 or a negative whole number. Below 0 x must be whole, and q above -20000; elsewhere NaN.
+    inf where q is 0 or a negative whole number. Below 0 x must be whole, and q above -20000; elsewhere NaN. Terms of
+    both signs may cancel there: the error is at most 4 units in the last place, or 4 eps times the largest term.
 
     >>> xp.special.zeta(xp.asarray([2.0, 3.0]), 0.5)
     Array([4.9348022 , 8.41439832], device='cpu')

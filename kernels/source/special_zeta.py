@@ -47,8 +47,9 @@ def hurwitz(s, q):
         total_low = tl.where(going, total_low + l, total_low)
         total = tl.where(going, h, total)
         k += 1.0
-    a = q + count
+    a, a_low = two_sum(q, count)
     integral = pow(a, 1.0 - s)  # far larger than the next terms, which may vanish beside it
+    integral = tl.where(a_low == 0.0, integral, tl.fma(integral * (1.0 - s), div(a_low, a), integral))
     r = div(constant(1.0, s), a)
     p = integral * r
     # B_2j/(2j)!
