@@ -209,9 +209,7 @@ def _item(x: Any, item: Any) -> Any:
     """One entry of an index: arrays of integers or bools, or what basic indexing takes."""
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
-    if isinstance(item, np.ndarray):
-        raise TypeError("index: a numpy.ndarray does not index an nbx_array array; convert it with nbx_array.asarray")
-    if isinstance(item, (bool, np.bool_, list)):
+    if isinstance(item, (bool, np.bool_, list, np.ndarray)):  # places, which are copied to the array's device
         host = np.asarray(item, dtype=np.int64 if isinstance(item, list) and not item else None)
         item = core.from_numpy(host, x.device) if host.dtype.kind in "biu" else host
     if isinstance(item, core.Array):
