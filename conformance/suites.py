@@ -161,13 +161,13 @@ def execute(run: Run, workers: int, output: Path, reports: Path | None = None) -
 def _head(run: Run, workers: int, seconds: float) -> dict[str, Any]:
     """The part of a result that says what was run, when and on what."""
     variables = " ".join(f"{name}={value}" for name, value in run.settings.items() if name in VARIABLES)
-    command = f"{variables} python -m nbx_array.conformance {run.suite} --device {run.device} {run.options}"
+    command = f"{variables} python -m nbx_array.conformance {run.suite} --device {run.device} --workers {workers}"
     return {
         "suite": run.suite,
         "version": run.version,
         "device": run.device,
         "settings": run.settings,
-        "command": f"{command} --workers {workers}".strip(),
+        "command": f"{command} {run.options}".strip(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": machine(run.device),
         "versions": {"nbx_array": _ours(), "python": platform.python_version(), **_installed()},
