@@ -9,6 +9,7 @@ AssertionError here. What was dispatched is recorded.
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import re
 from collections.abc import Callable
@@ -213,9 +214,15 @@ class FakeMetal:
         commands.work.clear()  # and let go of the buffers
 
 
-def install(monkeypatch: Any, fake: FakeMetal) -> MetalDriver:
-    """Make the fake this process's Metal."""
-    driver = MetalDriver(fake)
+@functools.cache
+def _shared() -> MetalDriver:
+    """The driver of all modules that compute on the device: the pool keeps its memory, and outlives a module."""
+    return MetalDriver(FakeMetal())
+
+
+def install(monkeypatch: Any, fake: FakeMetal | None = None) -> MetalDriver:
+    """Make a fake this process's Metal: the given one, or one that all who give none share."""
+    driver = _shared() if fake is None else MetalDriver(fake)
     monkeypatch.setattr(launcher, "_launchers", {})
     monkeypatch.setitem(contract._drivers, "metal", driver)
     return driver

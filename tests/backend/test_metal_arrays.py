@@ -18,7 +18,7 @@ NAMES = {"bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 1
 def metal():
     """Metal's device, current for the module's tests."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        fake_metal.install(monkeypatch, fake_metal.FakeMetal())
+        fake_metal.install(monkeypatch)
         xp.set_device("metal:0")
         yield
         xp.set_device(None)

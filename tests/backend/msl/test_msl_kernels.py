@@ -19,7 +19,7 @@ NUMBERS = (*REAL, "complex64")
 def xp():
     """One device for all: arrays' memory is the pool's, which outlives a test."""
     with pytest.MonkeyPatch.context() as patch:
-        fake_metal.install(patch, fake_metal.FakeMetal())
+        fake_metal.install(patch)
         nbx_array.set_device("metal:0")
         yield nbx_array
         gc.collect()
