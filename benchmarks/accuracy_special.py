@@ -325,7 +325,7 @@ FUNCTIONS = [
     Function(
         "gammaincinv",
         gammaincinv,
-        lambda a, p: (a > 0.03) & (a < 1e3) & (p > 1e-25) & (p < 1),
+        lambda a, p: (a > 0.03) & (a < 1e3) & (p > 1e-25) & (p < 1) & (np.log2(p) > -120 * a),  # normal results
         ((0, 1),),
         pairs=shapes_and_probabilities,
         unit=inverse_unit,
@@ -340,7 +340,7 @@ FUNCTIONS = [
         ((0, 1),),
         pairs=three_of_one_scale,
         unit=beside(betainc, lambda a, b, x: near_one(a, b, x)),
-        bound=4,
+        bound=10,
     ),
     Function(
         "stdtr",
@@ -357,7 +357,7 @@ FUNCTIONS = [
         ((0, 4),),
         pairs=two_degrees,
         unit=beside(fdtr, lambda n, m, x: near_one(n / 2, m / 2, n * x / (m + n * x))),
-        bound=4,
+        bound=10,
     ),
     Function(
         "zeta",

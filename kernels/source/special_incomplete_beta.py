@@ -31,14 +31,14 @@ LONGEST = tl.constexpr(4000)
 def fraction_of_beta(a, b, x, y):
     """1/(b₀ + a₁/(b₁ + a₂/(b₂ + …))) = I_x(a, b) B(a, b)/(x^a y^b), for x up to about the mean.
 
-    20 terms and 1.3 √(ab/(a + b)) were enough wherever tried, where b < 1 and x ≤ 0.95 another 40.
+    30 terms and 3 √(ab/(a + b)) were enough where b ≥ 16 or x ≤ 0.5, near 1 and for small b another 80.
     """
     p, p_low = two_prod(a, y)
     q, q_low = two_prod(b, x)
     excess, rest = two_sum(p, negate(q))
     excess += rest + (p_low - q_low)
-    terms = tl.floor(sqrt(div(a, a + b) * b) * 1.3) + 20.0
-    terms += tl.where((b < 1.0) & (x > 0.5), 40.0, 0.0)
+    terms = tl.floor(sqrt(div(a, a + b) * b) * 3.0) + 30.0
+    terms += tl.where((b < 16.0) & (x > 0.5), 80.0, 0.0)
     n = tl.where(terms < LONGEST, terms, LONGEST)
     f = n * 0.0
     first = n == n
