@@ -84,18 +84,28 @@ class _Noted(Exception):
     """Ends a launch once its kernel is known."""
 
 
+_absent: dict[Target, Device] = {}
+
+
 @contextmanager
 def absent_device(target: Target) -> Iterator[Device]:
     """A device of the target's backend, with no kernel made yet, for as long as the context lasts.
 
-    Its index is -1, so that nothing that is remembered of it is taken for what is known of a device that is there.
+    Its index is -1, so that nothing that is remembered of it is taken for what is known of a device that is there; and
+    each target has one of its own, for the tile of a product, say, is remembered by device.
     """
     driver, launchers = contract._drivers.get(target.backend), launcher._launchers
     contract._drivers[target.backend] = Absent(target)
     launcher._launchers = {}
+    place = target.backend, -1
+    outer = contract._devices.get(place)
+    device = contract._devices[place] = _absent.setdefault(target, Device(*place))
     try:
-        yield contract._devices.setdefault((target.backend, -1), Device(target.backend, -1))
+        yield device
     finally:
+        del contract._devices[place]
+        if outer is not None:
+            contract._devices[place] = outer
         launcher._launchers = launchers
         contract._drivers.pop(target.backend)
         if driver is not None:

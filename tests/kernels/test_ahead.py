@@ -49,6 +49,15 @@ def test_every_function_compiles_for_every_target(family, text):
     assert not {name: problem for name, problem in problems.items() if problem}
 
 
+def test_targets_of_one_backend_are_kept_apart():
+    """What is remembered of one target's launches, such as a product's tile, is not taken for another's."""
+    found = {}
+    for text in ("gfx942", "gfx1100", "gfx942"):
+        tiles = [(*spec.constants, *spec.options) for spec in registry.specs("matmul", parse_target(text))]
+        assert found.setdefault(text, tiles) == tiles
+    assert found["gfx942"] != found["gfx1100"]
+
+
 @pytest.mark.parametrize("place", range(len(OTHER_TARGETS)))
 def test_a_kernel_of_a_family_compiles_for_the_other_targets(place):
     """Every second family, another kernel for each target; `benchmarks/compiled.md` has what came of all of them."""
