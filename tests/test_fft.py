@@ -327,5 +327,6 @@ def test_signatures(xp):
 def _parameters(function):
     found = list(inspect.signature(function).parameters.values())
     assert found[0].kind is inspect.Parameter.POSITIONAL_ONLY
-    assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in found[1:])
+    keyword = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD  # by position as NumPy's, too
+    assert all(p.kind in keyword for p in found[1:])
     return [(p.name,) if p.default is p.empty else (p.name, p.default) for p in found]
