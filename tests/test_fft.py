@@ -321,7 +321,8 @@ def test_signatures(xp):
         assert _parameters(getattr(xp.fft, name)) == [("n",), ("d", 1.0), ("dtype", None), ("device", None)]
     for name in ("fftshift", "ifftshift"):
         assert _parameters(getattr(xp.fft, name)) == [("x",), ("axes", None)]
-    assert set(xp.fft.__all__) == {*ONE_AXIS, *SEVERAL_AXES, "fftfreq", "rfftfreq", "fftshift", "ifftshift"}
+    numpys = {"fft2", "ifft2", "rfft2", "irfft2"}
+    assert set(xp.fft.__all__) - numpys == {*ONE_AXIS, *SEVERAL_AXES, "fftfreq", "rfftfreq", "fftshift", "ifftshift"}
 
 
 def _parameters(function):
