@@ -7,6 +7,7 @@ a vendor's table says which symbol that is. HIP also took over CUDA's numbers fo
 from __future__ import annotations
 
 import ctypes
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -32,7 +33,7 @@ POINTER_MEMORY_TYPE = 2
 POINTER_DEVICE_ORDINAL = 9
 
 
-class GpuApi:
+class GpuApi(ABC):
     """A library's functions as attributes; each returns a result code, which the driver looks at.
 
     ``library`` is anything whose attributes are C functions: a `ctypes.CDLL`, or what a test puts in its place.
@@ -46,7 +47,7 @@ class GpuApi:
     no_context: int  # what `get_current` gives where no device is current
 
     def __init__(self, library: Any):
-        self.library = library
+        self.cdll = library
         self._addresses: dict[str, int] = {}
         for name, (symbol, parameters) in self.functions.items():
             address = ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
@@ -61,17 +62,17 @@ class GpuApi:
         """The function's address, for native code that calls it."""
         return self._addresses[name]
 
+    @abstractmethod
     def texts(self, code: int) -> list[str]:
         """The library's own name and text of a result code, as far as it knows them."""
-        raise NotImplementedError
 
     def describe(self, code: int) -> str:
         texts = list(dict.fromkeys(self.texts(code)))
         return f"{': '.join(texts)} (code {code})" if texts else f"unknown {self.title} error {code}"
 
-    def forget_error(self) -> None:
+    def forget_error(self) -> None:  # noqa: B027, nothing for most
         """Clear what the library remembers of an error that has been dealt with."""
 
+    @abstractmethod
     def device_memory_type(self) -> int:
         """What `POINTER_MEMORY_TYPE` is for memory of a device."""
-        raise NotImplementedError

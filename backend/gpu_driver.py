@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import prod
 from typing import Any, NoReturn
@@ -40,7 +41,7 @@ class Loaded:
         self.alive: list[object] = []  # what native code holds by address
 
 
-class GpuDriver:
+class GpuDriver(ABC):
     """One vendor's devices; the subclasses say what differs."""
 
     backend: str
@@ -68,29 +69,29 @@ class GpuDriver:
 
     # -------------------------------------------------------------------------------------------- what differs
 
-    def target(self, index: int) -> Target:
-        raise NotImplementedError
+    @abstractmethod
+    def target(self, index: int) -> Target: ...
 
+    @abstractmethod
     def _version(self, number: int) -> tuple[int, int]:
         """The library's version, major and minor, from its number."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _context(self, ordinal: int, name: str) -> int:
         """What `get_current` gives when the device is current."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _programs(self, kernel: CompiledKernel) -> int:
         """How many programs a grid may have along x."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _launching(self, kernel: CompiledKernel, index: int) -> tuple[int, Any]:
         """The address of the function that launches the kernel, and an array of attributes of the launch.
 
         Raises DeviceError where the device lacks what the kernel needs beyond a plain launch.
         """
-        raise NotImplementedError
 
-    def _prepare(self, function: ctypes.c_void_p, kernel: CompiledKernel, index: int) -> None:
+    def _prepare(self, function: ctypes.c_void_p, kernel: CompiledKernel, index: int) -> None:  # noqa: B027
         """What a loaded function needs before its first launch."""
 
     # -------------------------------------------------------------------------------------------- devices

@@ -178,7 +178,14 @@ class Function:
 
 
 class _ArrayType(type):
-    """The type of `numpy.ndarray` in the program: arrays of ours and of NumPy's are instances."""
+    """The type of `numpy.ndarray` in the program: arrays of ours and of NumPy's are instances, and a subclass is one of
+    NumPy's own."""
+
+    def __new__(meta, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **keywords: Any) -> Any:
+        if not bases:
+            return super().__new__(meta, name, bases, namespace)
+        theirs = tuple(np.ndarray if isinstance(base, _ArrayType) else base for base in bases)
+        return types.new_class(name, theirs, keywords, lambda body: body.update(namespace))
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, (Array, np.ndarray))
@@ -196,8 +203,7 @@ class _ArrayType(type):
 class ndarray(metaclass=_ArrayType):
     """Stands for `numpy.ndarray` in the program."""
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        raise TypeError("a subclass of numpy.ndarray is of the real one: take it from a package, not from the program")
+    __new__ = staticmethod(np.ndarray.__new__)  # type: ignore[assignment]  # that a program's subclasses call
 
 
 class Served(types.ModuleType):

@@ -180,12 +180,12 @@ class Scalars(Emitter):
 
             return self.in_float(element, clamp, *arguments)
         if name == "remf":
-            return self.library("fmod", element, *arguments)
+            return self.call_library("fmod", element, *arguments)
         function = op.string("symbol") if name == "extern_elementwise" else name
         if function.startswith("__nv_"):  # libdevice's names, which tl.math and tl.extra use
             function = function[5:].removesuffix("f") if element == "f32" else function[5:]
         if function in LIBRARY_FUNCTIONS:
-            return self.library(function, element, *arguments)
+            return self.call_library(function, element, *arguments)
         raise NotSupported(f"{op.name} {function if function != name else ''}is not supported on the CPU")
 
     # -- floating point
@@ -227,7 +227,7 @@ class Scalars(Emitter):
             result = self.emit(f"select {flags} {missing}, {kind} {number}, {kind} {result}", missing, number, result)
         return result
 
-    def library(self, function: str, element: str, *arguments: Operand) -> Operand:
+    def call_library(self, function: str, element: str, *arguments: Operand) -> Operand:
         def call(kind: str, *wide: str) -> Operand:
             name = function + ("f" if kind == "float" else "")
             return self.call(name, kind, *wide, attributes=" #1")

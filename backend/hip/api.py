@@ -107,11 +107,11 @@ class HipApi(GpuApi):
     def __init__(self, library: Any = None):
         super().__init__(_open_library() if library is None else library)
         self._texts = [
-            ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_int)((name, self.library))
+            ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_int)((name, self.cdll))
             for name in ("hipGetErrorName", "hipGetErrorString")
         ]
-        symbol, self._name_offset = next(row for row in PROPERTIES if hasattr(self.library, row[0]))
-        self._properties = ctypes.CFUNCTYPE(ctypes.c_int, OUT, INT)((symbol, self.library))
+        symbol, self._name_offset = next(row for row in PROPERTIES if hasattr(self.cdll, row[0]))
+        self._properties = ctypes.CFUNCTYPE(ctypes.c_int, OUT, INT)((symbol, self.cdll))
 
     def texts(self, code: int) -> list[str]:
         return [text.decode() for text in (function(code) for function in self._texts) if text]

@@ -70,14 +70,14 @@ class FakeHip:
     def __init__(self, devices: int = 1, memory: int = 1 << 25, rocm: int = 6, arch: str = "gfx942", **attributes: int):
         # The linker loads a file once: a copy has state of its own.
         path = shutil.copy(_built(rocm), _built(rocm).with_name(f"{next(_numbers)}.so"))
-        self.library = ctypes.CDLL(path)
+        self.cdll = ctypes.CDLL(path)
         self._call("fake_setup", devices, ctypes.c_size_t(memory), f"{arch}:sramecc+:xnack-".encode())
         for name, value in (ATTRIBUTES | attributes).items():
             for device in range(devices):
                 self._call("fake_attribute", device, api.DEVICE_ATTRIBUTES[name], value)
 
     def _call(self, name: str, *arguments: Any, result: Any = None) -> Any:
-        function = getattr(self.library, name)
+        function = getattr(self.cdll, name)
         function.restype = result
         return function(*arguments)
 
@@ -108,7 +108,7 @@ class FakeHip:
         self._call("fake_register", artifact, ctypes.c_size_t(len(artifact)), ctypes.c_void_p(function))
 
     def driver(self) -> HipDriver:
-        return HipDriver(HipApi(self.library))
+        return HipDriver(HipApi(self.cdll))
 
 
 def install(monkeypatch: Any, fake: FakeHip) -> HipDriver:

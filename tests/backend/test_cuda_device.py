@@ -20,7 +20,7 @@ from nbx_array.backend.launcher import get_launcher
 from nbx_array.backend.verify import _BLOCK, _SOURCE, _Bench
 
 ABSENT = detect.reason_absent("cuda")
-FAKE = not ABSENT and isinstance(get_driver("cuda").api.library, FakeCuda)
+FAKE = not ABSENT and isinstance(get_driver("cuda").api.cdll, FakeCuda)
 on_a_gpu = pytest.mark.skipif(FAKE or ABSENT is not None, reason="there is no CUDA device")
 
 

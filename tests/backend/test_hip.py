@@ -162,12 +162,12 @@ def test_the_current_device_is_put_back(interface, fake, driver, theirs):
     """Device 0 too, whose number is no sign of there being none."""
     ours = 1 - theirs
     run, _ = driver.bind(verify_kernel(TARGETS["gfx942"]), ours)
-    fake.library.hipSetDevice(theirs)
+    fake.cdll.hipSetDevice(theirs)
     run(*ARGUMENTS, 1, 1, 1)
     driver.fill(driver.allocate(16, ours), 1, 16, ours)
     assert fake.launches()[0].device == ours
     found = ctypes.c_int(-1)
-    fake.library.hipGetDevice(ctypes.byref(found))
+    fake.cdll.hipGetDevice(ctypes.byref(found))
     assert found.value == theirs
 
 

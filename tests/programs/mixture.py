@@ -89,4 +89,17 @@ print(np.frombuffer(b"\x01\x02", dtype=np.uint8), np.longdouble(1) / 3 > 0.33, n
 print(all(np.isclose(np.arange(3), [0, 1, 2])), len(np.arange(4)), 3 in np.arange(4), max(np.arange(4)))
 with np.printoptions(precision=2):
     print(np.array([1 / 3]))
+
+
+class Metres(np.ndarray):
+    def __new__(cls, values):
+        return np.asarray(values).view(cls)
+
+    def in_feet(self):
+        return self * 3.25
+
+
+length = np.ndarray.__new__(Metres, (2,))
+length[:] = [1.0, 2.0]
+print(isinstance(length, np.ndarray), type(length).__name__, length.in_feet()[1], type(Metres([1, 2])).__name__)
 sys.exit(3)
