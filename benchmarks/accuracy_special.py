@@ -348,7 +348,7 @@ FUNCTIONS = [
         lambda df, t: (df > 1e-3) & (df < 1e3) & (np.abs(t) < 1e5) & (np.abs(t) > 1e-9),
         ((0, 4),),
         pairs=degrees,
-        bound=4,
+        bound=10,
     ),
     Function(
         "fdtr",

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -193,3 +194,25 @@ def test_softmax(axis, xp, rng):
         got = np.asarray(getattr(xp.special, name)(xp.asarray(a), axis=axis))
         np.testing.assert_allclose(got, getattr(scipy.special, name)(a, axis=axis), rtol=1e-12, atol=1e-300)
     assert nbx_array.special is xp.special
+
+
+@pytest.mark.parametrize(
+    "a, b, x",
+    [
+        (221.18731556466227, 2.0184083518767695, 0.9906002785121568),  # 1,466 units off with a fraction of 21 terms
+        (669.2345995082524, 1.4751937268474693, 0.9974744737386256),  # 744,301
+        (1196.6240720652506, 210.79807993721005, 0.8502134070274773),  # 11,664
+        (24000.0, 165.0, 0.99299),
+    ],
+)
+def test_the_incomplete_beta_function_near_its_mean(a, b, x, xp):
+    """There its continued fraction converges most slowly."""
+    with mpmath.workdps(50):
+        wanted = mpmath.betainc(a, b, 0, x, regularized=True)
+        for dtype in (xp.float64, xp.float32):
+            if dtype in xp.__array_namespace_info__().dtypes().values():
+                given = [xp.asarray(v, dtype=dtype) for v in (a, b, x)]
+                if dtype == xp.float32:
+                    wanted = mpmath.betainc(*(float(v) for v in given[:2]), 0, float(given[2]), regularized=True)
+                error = abs(float(xp.special.betainc(*given)) - wanted) / np.spacing(np.dtype(dtype).type(wanted))
+                assert error <= 10
