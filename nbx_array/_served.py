@@ -305,8 +305,10 @@ def _mixed_function(self: Array, func: Any, types: Any, args: tuple[Any, ...], k
     hosted = _Hosted()
     record.host[func.__name__] += 1
     result = func(*hosted.take(args), **hosted.take(kwargs))
-    users = is_users(sys._getframe(1).f_globals)
-    return hosted.write_back(result) if users else (hosted.write_back(None), result)[1]
+    if is_users(sys._getframe(1).f_globals):
+        return hosted.write_back(result)
+    hosted.write_back(None)
+    return result
 
 
 def _method(name: str, ours: Callable[..., Any] | None) -> Callable[..., Any]:
