@@ -30,6 +30,8 @@ DISTRIBUTIONS = {
     "poisson": Distribution(1, True),
     "binomial": Distribution(2, True),
     "zipf": Distribution(1, True),
+    "hypergeometric": Distribution(3, True),
+    "vonmises": Distribution(1, True),
 }
 
 
@@ -45,7 +47,7 @@ def result_dtypes(name: str, device: Device) -> tuple[np.dtype, ...]:
     """The dtypes that a distribution is drawn in."""
     if name == "integers":
         return tuple(np.dtype(t) for t in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"))
-    if name in ("poisson", "binomial", "zipf"):
+    if name in ("poisson", "binomial", "zipf", "hypergeometric"):
         return (np.dtype(np.int64),)
     return tuple({np.dtype(np.float32), default_float(device)})
 

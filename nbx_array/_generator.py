@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import threading
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,9 @@ from nbx_array.kernels import random as kernels
 from nbx_array.kernels.types import default_float
 
 Size = int | tuple[int, ...] | None
+
+_MOST = 10**9
+"""As many as NumPy draws from without putting back: beyond, its and our formulas lose digits."""
 
 
 class Philox:
@@ -448,6 +451,14 @@ class Generator:
             right - ew.sqrt((1.0 - u) * whole * (right - mode)),
         )
 
+    def vonmises(self, mu: Any, kappa: Any, size: Size = None) -> Array:
+        """Von Mises on [-pi, pi], the normal distribution's like on the circle: about mu, with the concentration kappa."""
+        shape, (mu, kappa) = self._of_parameters("vonmises", size, mu, kappa)
+        self._check("vonmises", (kappa >= 0) | (kappa != kappa), "kappa < 0")
+        widest = default_float(self._where())
+        angle = mu + self._draw("vonmises", shape, widest, [self._operand(kappa, widest)])
+        return ew.clip(angle - ew.round(angle / math.tau) * math.tau, min=-math.pi, max=math.pi)
+
     # ------------------------------------------------------------------------------------------------- counting
 
     def poisson(self, lam: Any = 1.0, size: Size = None) -> Array:
@@ -494,6 +505,56 @@ class Generator:
         self._check("zipf", a > 1, "a <= 1 or a is NaN")
         return self._counted("zipf", "zipf", shape, a)
 
+    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Size = None) -> Array:
+        """How many of nsample drawn without putting back are good, of ngood good and nbad bad ones."""
+        shape, (ngood, nbad, nsample) = self._of_parameters("hypergeometric", size, ngood, nbad, nsample)
+        ngood, nbad, nsample = map(
+            ew.trunc, (self._operand(x, default_float(self._where())) for x in (ngood, nbad, nsample))
+        )
+        for name, number in (("ngood", ngood), ("nbad", nbad), ("nsample", nsample)):
+            self._check("hypergeometric", number >= 0, f"{name} < 0 or {name} is NaN")
+        self._check("hypergeometric", ngood + nbad >= nsample, "ngood + nbad < nsample")
+        fits = (ngood < _MOST) & (nbad < _MOST)
+        self._check("hypergeometric", fits, f"both ngood and nbad must be less than {_MOST}")
+        return self._counted("hypergeometric", "hypergeometric", shape, ngood, nbad, nsample)
+
+    def multivariate_hypergeometric(
+        self, colors: Any, nsample: int, size: Size = None, method: str = "marginals"
+    ) -> Array:
+        """How many of each of k colors are among nsample drawn without putting back, (*size, k).
+
+        colors: how many there are of each, (k,) integers, fewer than 10^9 together. method: "marginals" or "count";
+        either way each color is drawn from what the colors before it left.
+        """
+        name = "multivariate_hypergeometric"
+        if method not in ("marginals", "count"):
+            raise ValueError(f'{name}: method must be "count" or "marginals", not {method!r}')
+        try:
+            drawn = operator.index(nsample)
+        except TypeError:
+            raise ValueError(f"{name}: nsample must be an integer, not {nsample!r}") from None
+        host = np.asarray(asnumpy(colors) if isinstance(colors, Array) else colors)
+        if host.ndim != 1 or (host.size and host.dtype.kind not in "iu") or (host.size and host.min() < 0):
+            raise ValueError(f"{name}: colors must be a one-dimensional sequence of nonnegative integers")
+        counts = [int(n) for n in host]
+        left_over = math.fsum(counts)
+        if left_over >= _MOST:
+            raise ValueError(f"{name}: sum(colors) must be less than {_MOST}")
+        if drawn < 0:
+            raise ValueError(f"{name}: nsample must be nonnegative, got {drawn}")
+        if drawn > left_over:
+            raise ValueError(f"{name}: nsample > sum(colors)")
+        shape, widest = _shape(name, size, [()]), default_float(self._where())
+        if not counts:
+            return empty((*shape, 0), dtype=np.int64, device=self._where())
+        left: Any = broadcast_to(self._operand(float(drawn), widest), shape)
+        found = []
+        for count in counts[:-1]:
+            left_over -= count
+            found.append(self._counted(name, "hypergeometric", shape, float(count), left_over, left))
+            left = left - asarray(found[-1], dtype=widest)
+        return stack([*found, asarray(left, dtype=np.int64)], axis=-1)
+
     def multinomial(self, n: Any, pvals: Any, size: Size = None) -> Array:
         """How often each of k outcomes with the probabilities pvals (..., k) comes up in n trials, (..., k)."""
         n, pvals = self._numbers("multinomial", n, pvals)
@@ -532,10 +593,15 @@ class Generator:
     def _full_range(self) -> list[Array]:
         return [asarray(x, dtype=np.int64, device=self._where()) for x in (0, -1)]
 
-    def shuffle(self, x: Array, axis: int = 0) -> None:
-        """Put the parts of an array along an axis into random order, in place."""
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """Put the parts of an array along an axis, or the items of a list, into random order, in place."""
+        if isinstance(x, MutableSequence):
+            if axis:
+                raise NotImplementedError("shuffle: axis is of arrays alone; for a list it must be 0")
+            x[:] = [x[k] for k in self._order(len(x)).tolist()]
+            return
         if not isinstance(x, Array):
-            raise TypeError(f"shuffle: expected an array, got {type(x).__name__}")
+            raise TypeError(f"shuffle: expected an array or a list, got {type(x).__name__}")
         x[...] = self.permutation(x, axis)
 
     def permuted(self, x: Any, *, axis: int | None = None, out: Array | None = None) -> Array:

@@ -7,7 +7,7 @@ kernel is launched. They are not NumPy's numbers for the same seed.
 Every function takes `size`, the shape of the result; without it the shape is that of the parameters, which broadcast.
 The result is an array of the current device in its default float, or of int64 where it counts. Raises ValueError for a
 parameter outside its domain; checking a parameter that is an array waits for the device. What `numpy.random` has beyond
-this (hypergeometric, von Mises, other bit generators) is missing.
+this are other bit generators.
 Source: NumPy reference, `numpy.random`.
 
 >>> rng = xp.random.default_rng(7)
@@ -78,6 +78,16 @@ class RandomState(Generator):
 
     ranf = sample = random_sample
 
+    def random_integers(self, low: Any, high: Any = None, size: Size = None) -> Array:
+        """Whole numbers from low up to and including high; [1, low] if high is None."""
+        if high is None:
+            low, high = 1, low
+        return self.integers(low, high, size, endpoint=True)
+
+    def tomaxint(self, size: Size = None) -> Array:
+        """Whole numbers from 0 up to and including the greatest of int64."""
+        return self.integers(0, np.iinfo(np.int64).max, size, endpoint=True)
+
 
 _state = RandomState()
 
@@ -91,3 +101,13 @@ LEGACY = tuple(
 for _name in LEGACY:
     globals()[_name] = getattr(_state, _name)
 __all__ += LEGACY
+
+
+def __getattr__(name: str) -> Any:
+    if name in dir(np.random):
+        raise AttributeError(
+            f"module 'nbx_array.random' has no attribute {name!r}; the bits are those of Philox alone, which "
+            "default_rng(seed) makes",
+            name=name,
+        )
+    raise AttributeError(f"module 'nbx_array.random' has no attribute {name!r}", name=name)

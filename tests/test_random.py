@@ -82,6 +82,10 @@ CONTINUOUS: dict[str, list[tuple[tuple[Any, ...], Any]]] = {
     "logistic": [((1, 2), stats.logistic(1, 2))],
     "gumbel": [((1, 2), stats.gumbel_r(1, 2))],
     "triangular": [((-1, 0, 3), stats.triang(0.25, -1, 4))],
+    "vonmises": [
+        *(((0.0, k), stats.vonmises(k)) for k in (1e-9, 1e-3, 0.3, 1.0, 4.0, 50.0, 700.0)),
+        *(((0.0, k), stats.norm(scale=k**-0.5)) for k in (1e7, 1e13)),
+    ],
 }
 DISCRETE: dict[str, list[tuple[tuple[Any, ...], Any]]] = {
     "poisson": [((m,), stats.poisson(m)) for m in (0.3, 5.0, 9.9, 10.0, 50.0, 1e4)],
@@ -93,9 +97,26 @@ DISCRETE: dict[str, list[tuple[tuple[Any, ...], Any]]] = {
     "geometric": [((0.3,), stats.geom(0.3)), ((1.0,), stats.geom(1.0))],
     "logseries": [((0.8,), stats.logser(0.8))],
     "zipf": [((2.5,), stats.zipf(2.5))],
+    "hypergeometric": [
+        ((good, bad, drawn), stats.hypergeom(good + bad, good, drawn))
+        for good, bad, drawn in (
+            *((3, 4, 5), (0, 5, 3), (5, 0, 3), (7, 8, 0), (7, 8, 15), (20, 10, 8), (10, 200, 150), (5, 10**6, 500_000)),
+            *((60, 50, 40), (50, 600, 500), (600, 50, 500), (10**4, 10**4, 5000), (10**6, 3 * 10**6, 10**5)),
+        )
+    ],
     "integers": [((-5, 9), stats.randint(-5, 9)), ((7,), stats.randint(0, 7))],
 }
-OTHERS = {"multivariate_normal", "dirichlet", "multinomial", "permutation", "permuted", "shuffle", "choice", "bytes"}
+OTHERS = {
+    "multivariate_normal",
+    "multivariate_hypergeometric",
+    "dirichlet",
+    "multinomial",
+    "permutation",
+    "permuted",
+    "shuffle",
+    "choice",
+    "bytes",
+}
 
 
 def cases(table):
@@ -188,6 +209,74 @@ def test_vectors():
     assert np.asarray(rng.multinomial([1, 7], [1.0, 0.0])).tolist() == [[1, 0], [7, 0]]
 
 
+def test_colors_drawn_without_putting_back():
+    rng = random.default_rng(SEED)
+    colors = [30, 0, 500, 7]
+    for method in ("marginals", "count"):
+        x = np.asarray(rng.multivariate_hypergeometric(colors, 60, (50, 100), method=method))
+        assert x.shape == (50, 100, 4) and (x.sum(-1) == 60).all() and (x >= 0).all() and (x <= colors).all()
+        x = x.reshape(-1, 4)
+        reference = stats.multivariate_hypergeom(colors, 60)
+        np.testing.assert_allclose(x.mean(0), reference.mean(), atol=0.1)
+        np.testing.assert_allclose(np.cov(x.T), reference.cov(), atol=0.2)
+    assert np.asarray(rng.multivariate_hypergeometric(xp.asarray([2, 3]), 5)).tolist() == [2, 3]
+    assert rng.multivariate_hypergeometric([], 0, 3).shape == (3, 0)
+    assert np.asarray(rng.multivariate_hypergeometric([4], 3, 2)).tolist() == [[3], [3]]
+
+
+def test_angles_about_a_mean():
+    """They lie in [-pi, pi] wherever the mean is; NaN has NaN, and infinite concentration the mean."""
+    rng = random.default_rng(SEED)
+    mu = np.asarray([[0.0], [3.0], [-3.0], [10.0]])
+    x = np.asarray(rng.vonmises(xp.asarray(mu), 2.0, (4, 5000)), np.float64)
+    assert (np.abs(x) <= np.pi).all()
+    assert np.ptp(x[1]) > 6  # on both sides of pi
+    for row, mean in zip(x, mu.ravel(), strict=True):
+        assert stats.kstest(np.angle(np.exp(1j * (row - mean))), stats.vonmises(2.0).cdf).pvalue > 1e-5
+    x = np.asarray(rng.vonmises([0.5, np.nan, 0.5, 7.0], [np.nan, 1.0, np.inf, np.inf]))
+    assert np.isnan(x[:2]).all()
+    np.testing.assert_allclose(x[2:], [0.5, 7.0 - 2 * np.pi], rtol=1e-5)
+
+
+def test_numbers_of_parameters_that_are_arrays():
+    """Each element has its own algorithm, and the same number in an array as alone."""
+    good, drawn = np.asarray([3, 500, 10**6]), np.asarray([[2], [400]])
+    whole = np.asarray(random.default_rng(2).hypergeometric(good, 800, drawn))
+    one = random.default_rng(2)
+    each = [[int(one.hypergeometric(g, 800, int(d))) for g in good.tolist()] for d in drawn[:, 0]]
+    assert whole.tolist() == each
+
+
+def test_names_that_numpy_has():
+    """All methods and functions of NumPy's but what belongs to its own bit generators."""
+    missing = {name for name in dir(np.random.Generator) if name[0] != "_"} - set(dir(random.Generator))
+    assert missing == {"bit_generator"} and hasattr(random.default_rng(0), "bit_generator")
+    assert {name for name in dir(np.random.RandomState) if name[0] != "_"} <= set(dir(random.RandomState))
+    missing = {name for name in dir(np.random) if name[0] != "_"} - set(dir(random))
+    bits = {"BitGenerator", "MT19937", "PCG64", "PCG64DXSM", "SFC64", "bit_generator", "get_bit_generator"}
+    assert missing <= {*bits, "set_bit_generator", "mtrand", "test"}
+    for name in missing & bits:
+        with pytest.raises(AttributeError, match=f"{name}.*Philox"):
+            getattr(random, name)
+
+
+def test_older_whole_numbers():
+    rng = random.RandomState(SEED)
+    assert set(np.asarray(rng.random_integers(3, size=200)).tolist()) == {1, 2, 3}
+    assert set(np.asarray(rng.random_integers(-1, 1, (20, 10))).ravel().tolist()) == {-1, 0, 1}
+    x = np.asarray(rng.tomaxint(1000))
+    assert x.min() >= 0 and x.max() > 2**62 and x.dtype == np.int64
+
+
+def test_order_of_a_list():
+    rng = random.default_rng(SEED)
+    names = list("abcdefgh")
+    rng.shuffle(names)
+    assert sorted(names) == list("abcdefgh") and names != list("abcdefgh")
+    with pytest.raises(NotImplementedError, match="shuffle"):
+        rng.shuffle(names, axis=1)
+
+
 def test_order():
     rng = random.default_rng(SEED)
     assert sorted(np.asarray(rng.permutation(1001)).tolist()) == list(range(1001))
@@ -252,6 +341,24 @@ def test_choice():
         ("integers", (3, 3)),
         ("integers", (0, 2**63 + 1)),
         ("exponential", (-1.0,)),
+        ("vonmises", (0.0, -1.0)),
+        ("vonmises", (0.0, [1.0, -1.0])),
+        ("hypergeometric", (-1, 2, 1)),
+        ("hypergeometric", (5, -2, 1)),
+        ("hypergeometric", (5, 5, -1)),
+        ("hypergeometric", (5, 5, 11)),
+        ("hypergeometric", ([5, 6], 5, [10, 12])),
+        ("hypergeometric", (10**9, 5, 2)),
+        ("hypergeometric", (np.nan, 5, 2)),
+        ("multivariate_hypergeometric", ([3, 4], 8)),
+        ("multivariate_hypergeometric", ([3, -4], 1)),
+        ("multivariate_hypergeometric", ([3, 4], -1)),
+        ("multivariate_hypergeometric", ([3.5, 4.0], 1)),
+        ("multivariate_hypergeometric", ([[3, 4]], 1)),
+        ("multivariate_hypergeometric", (5, 1)),
+        ("multivariate_hypergeometric", ([3, 4], 2.5)),
+        ("multivariate_hypergeometric", ([10**9, 4], 2)),
+        ("multivariate_hypergeometric", ([3, 4], 2, None, "urn")),
         ("standard_t", (0,)),
         ("chisquare", (0,)),
     ],
@@ -276,7 +383,7 @@ def test_bad_arguments():
         (lambda: rng.random(dtype=xp.int32), TypeError),
         (lambda: rng.integers(0.5, 2), TypeError),
         (lambda: rng.integers(0, 2, dtype=xp.float32), TypeError),
-        (lambda: rng.shuffle([1, 2]), TypeError),
+        (lambda: rng.shuffle((1, 2)), TypeError),
         (lambda: random.default_rng("seed"), TypeError),
         (lambda: random.default_rng(-1), ValueError),
     ):

@@ -216,9 +216,7 @@ class Collectives(Elements):
 
         def stretches(row: Index) -> None:
             first = load(at(row, join([(Field(ZERO, 0, stretch),) if stretch else (), part])))
-            totals = [
-                self.variable(element_kind(element), one) for element, one in zip(elements, first, strict=True)
-            ]
+            totals = [self.variable(element_kind(element), one) for element, one in zip(elements, first, strict=True)]
             if stretch:
                 name = self.name("i")
                 with self.braces(f"for (uint {name} = 1; {name} < {1 << stretch}u; ++{name})"):

@@ -42,9 +42,7 @@ class ControlFlow(Collectives):
     def condition(self, op: Operation) -> None:
         """``scf.if``: results are variables, or homes that either side fills."""
         tensors = {result: self.home_of(result) for result in op.results if result.type.is_tensor}
-        scalars = {
-            result: self.variable(kind_of(result.type)) for result in op.results if not result.type.is_tensor
-        }
+        scalars = {result: self.variable(kind_of(result.type)) for result in op.results if not result.type.is_tensor}
         before, after = self.since, Accesses()
         sides = [region[0] if region and region[0].operations else None for region in (*op.regions, [])[:2]]
         for number, side in enumerate(sides):
@@ -142,9 +140,7 @@ class ControlFlow(Collectives):
                 homes[argument] = self.places[argument] = self.home_of(argument)
                 self.fill(homes[argument], init)
             else:
-                variables[argument] = self.scalars[argument] = self.variable(
-                    kind_of(argument.type), self.scalars[init]
-                )
+                variables[argument] = self.scalars[argument] = self.variable(kind_of(argument.type), self.scalars[init])
         passed: dict[Value, Home] = {}
         for argument, result in zip(after.arguments, op.results, strict=True):
             if argument.type.is_tensor:

@@ -10,8 +10,9 @@ import triton.language as tl
 from nbx_array.kernels.source.core_math import constant, div, sqrt
 from nbx_array.kernels.source.elementwise import any_lane, floor
 from nbx_array.kernels.source.exponential import exp, log, log1p, pow
-from nbx_array.kernels.source.trigonometric import cos
+from nbx_array.kernels.source.trigonometric import asin, cos, sin
 
+HALF_PI = tl.constexpr(1.5707963267948966)
 TWO_PI = tl.constexpr(6.283185307179586)
 HALF_LOG_TWO_PI = tl.constexpr(0.9189385332046727)
 
@@ -304,3 +305,119 @@ def zipf(o, p0, s0, key, offset, n, BLOCK: tl.constexpr, DOUBLE: tl.constexpr):
         wanted = wanted & (accepted == 0)
         attempt += 1
     tl.store(o + base + i, k.to(tl.int64).to(o.dtype.element_ty), mask=m)
+
+
+@triton.jit
+def log_factorial_step(x, d):
+    """log((x - d)!) - log(x!) without the terms that are linear in d, of whole x and 0 <= x - d: small where d is, however
+    large x may be."""
+    rest = stirling_rest(x - d) - stirling_rest(x)
+    return rest - d * log(x + 1.0) - (x - d + 0.5) * log1p(div(d, x - d + 1.0))
+
+
+@triton.jit
+def hypergeometric(o, p0, s0, p1, s1, p2, s2, key, offset, n, BLOCK: tl.constexpr, DOUBLE: tl.constexpr):
+    """Where the mean is below 10 by going through the distribution, else by the ratio of uniform variates: Stadlober,
+    "The ratio of uniforms approach for generating discrete random variates" (1990).
+
+    What is counted is how many marked ones are drawn, of which neither is more than half of all: so the least count is
+    0. Marked and drawn ones may change places."""
+    base, i, m, position = place(offset, n, BLOCK)
+    good = parameter(p0, s0, base, i, m, 0.0)
+    bad = parameter(p1, s1, base, i, m, 0.0)
+    sample = parameter(p2, s2, base, i, m, 0.0)
+    everything = good + bad
+    less_drawn = sample + sample > everything
+    drawn = tl.where(less_drawn, everything - sample, sample)
+    marked = tl.minimum(good, bad)
+    few = tl.minimum(marked, drawn)
+    many = tl.maximum(marked, drawn)
+    others = everything - many
+    total = tl.where(everything > 0.0, everything, 1.0)
+    mean = div(few * many, total)
+    large = mean >= 10.0
+    k = tl.zeros_like(good)
+    if any_lane(large == 0):
+        w0, w1, _, _ = words(key, position, tl.zeros_like(i), 0)
+        rest = unit(w0, w1, DOUBLE)
+        nothing = tl.where(large, constant(0.0, few), few)
+        mass = exp(log_factorial_step(everything, nothing) - log_factorial_step(others, nothing))
+        wanted = (large == 0) & (rest >= mass) & (few > 0.0)
+        while any_lane(wanted):
+            rest = tl.where(wanted, rest - mass, rest)
+            ways = div((few - k) * mass, k + 1.0) * div(many - k, tl.where(wanted, others - few + k + 1.0, 1.0))
+            mass = tl.where(wanted, ways, mass)
+            k = tl.where(wanted, k + 1.0, k)
+            wanted = wanted & (rest >= mass) & (mass > 0.0) & (k < few)
+    if any_lane(large):
+        f = tl.where(large, few, 20.0)
+        g = tl.where(large, many, 20.0)
+        spare = tl.where(large, others, 20.0) - f
+        size = g + f + spare
+        chance = div(g, size)
+        centre = tl.where(large, mean, 10.0) + 0.5
+        spread = sqrt(div(size - f, size - 1.0) * f * chance * (1.0 - chance)) + 0.5
+        height = 1.7155277699214135 * spread + 0.8989161620588988
+        mode = floor(div((f + 1.0) * (g + 1.0), size + 2.0))
+        at_mode = stirling_rest(mode) + stirling_rest(g - mode) + stirling_rest(f - mode) + stirling_rest(spare + mode)
+        wanted = large
+        attempt = tl.zeros_like(i) + 1
+        while any_lane(wanted):
+            w0, w1, w2, w3 = words(key, position, attempt, 0)
+            u = 1.0 - unit(w0, w1, DOUBLE)
+            v = unit(w2, w3, DOUBLE) - 0.5
+            x = floor(centre + div(height * v, u))
+            inside = (x >= 0.0) & (x <= f)
+            y = tl.where(inside, x, mode)
+            right = (mode + 0.5) * log(div(mode + 1.0, y + 1.0))
+            right += (g - mode + 0.5) * log(div(g - mode + 1.0, g - y + 1.0))
+            right += (f - mode + 0.5) * log(div(f - mode + 1.0, f - y + 1.0))
+            right += (spare + mode + 0.5) * log(div(spare + mode + 1.0, spare + y + 1.0))
+            odds = div(y + 1.0, g - y + 1.0) * div(spare + y + 1.0, f - y + 1.0)
+            right += (mode - y) * log(odds)
+            right += at_mode - stirling_rest(y) - stirling_rest(g - y) - stirling_rest(f - y) - stirling_rest(spare + y)
+            accepted = inside & (2.0 * log(u) <= right)
+            k = tl.where(wanted & accepted, x, k)
+            wanted = wanted & (accepted == 0)
+            attempt += 1
+    k = tl.where(good > bad, drawn - k, k)
+    k = tl.where(less_drawn, good - k, k)
+    tl.store(o + base + i, k.to(tl.int64).to(o.dtype.element_ty), mask=m)
+
+
+@triton.jit
+def vonmises(o, p0, s0, key, offset, n, BLOCK: tl.constexpr, DOUBLE: tl.constexpr):
+    """The angle from the middle: Best and Fisher, "Efficient simulation of the von Mises distribution" (1979).
+
+    They accept or reject a wrapped Cauchy variate, whose cosine is (1 + s cos(a)) / (s + cos(a)) of a uniform a. Here
+    it is made of half the angle and of s - 1, so that no digits are lost where the angles are narrow. Beyond the
+    concentration 10^12 the angle is normal, and narrows by the root."""
+    base, i, m, position = place(offset, n, BLOCK)
+    concentration = parameter(p0, s0, base, i, m, 1.0)
+    kappa = tl.minimum(tl.maximum(concentration, 1e-8), 1e12)
+    q = sqrt(1.0 + 4.0 * kappa * kappa)
+    root = sqrt(1.0 + q)
+    rho = div(2.0 * kappa * root, (root + 1.4142135623730951) * (q + 1.0))
+    narrow = div(1.4142135623730951 * root - 1.0 - div(constant(1.0, q), q + 2.0 * kappa), 2.0 * kappa)
+    apart = tl.where(kappa < 1.0, 1.0 - rho, narrow)
+    beyond = div(apart * apart, 2.0 * rho)  # s - 1
+    value = tl.zeros_like(kappa)
+    attempt = tl.zeros_like(i)
+    wanted = concentration >= 0.0
+    while any_lane(wanted):
+        w0, w1, w2, w3 = words(key, position, attempt, 0)
+        half = HALF_PI * unit(w0, w1, DOUBLE)
+        v = 1.0 - unit(w2, w3, DOUBLE)
+        across = sin(half)
+        along = cos(half)
+        above = beyond + 2.0 * along * along
+        y = div(kappa * beyond * (beyond + 2.0), above)
+        accepted = log(div(y, v)) + 1.0 - y >= 0.0
+        angle = 2.0 * asin(tl.minimum(sqrt(div(beyond, above)) * across, 1.0))
+        angle = tl.where((w1 & 1) != 0, angle, -angle)  # a bit that no number is made of
+        value = tl.where(wanted & accepted, angle, value)
+        wanted = wanted & (accepted == 0)
+        attempt += 1
+    value *= sqrt(div(kappa, tl.maximum(concentration, kappa)))
+    value = tl.where(concentration >= 0.0, value, concentration)  # NaN
+    tl.store(o + base + i, value.to(o.dtype.element_ty), mask=m)
