@@ -6,7 +6,6 @@ a current device as it was. After a fork the libraries do not work in the child,
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import threading
@@ -404,5 +403,7 @@ class GpuEvent:
         return elapsed.value
 
     def __del__(self) -> None:
-        with contextlib.suppress(Exception):  # at interpreter exit what is needed may be gone
+        try:
             self.driver._call(self.index, "destroying an event", "destroy_event", self.handle)
+        except Exception:  # noqa: SIM105: at interpreter exit what is needed may be gone, contextlib too
+            pass

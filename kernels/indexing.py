@@ -163,13 +163,40 @@ def gather(places: Places, out: View) -> None:
     _launch("gather", places, (places.address, places.where.address, out.address))
 
 
-def scatter(places: Places, value: View, *, repeat: bool) -> None:
+def scatter(places: Places, value: View, *, repeat: bool, distinct: bool) -> None:
     """Write the elements of a contiguous array of shape (before, count, after), or one value everywhere if `repeat`.
 
-    Of equal indices the last one wins on the CPU and any one on a GPU.
+    Of equal indices the last one wins, as in NumPy. On a GPU, whose programs run in any order, the others are taken out of
+    `places.where` first, unless they are known to be `distinct`.
     """
+    if not (repeat or distinct or places.picked == 1 or places.where.storage.device.backend == "cpu"):
+        drop_repeated(places.where, places.picked)
     args = (places.address, places.where.address, value.address, 0 if repeat else 1)
     _launch("scatter", places, args)
+
+
+def last_launcher(name: str, wide: bool, device: Device) -> Launcher:
+    """The kernel `claim` or `keep_last`, whose table is of int64 if `wide`, else of int32."""
+    limits = rule(device)
+    signature = {"where": "*i64", "table": "*i64" if wide else "*i32", "n": "i64", "bits": "i64"}
+    return _launcher(name, signature, {"BLOCK": limits.block}, device, num_warps=limits.num_warps)
+
+
+def drop_repeated(where: View, n: int) -> None:
+    """Of equal ones among n offsets leave the last; the others become NOWHERE.
+
+    By a hash table of at most 4 n words. Three words are read and one is written for each offset, in random order, which
+    costs less than to sort them: that takes eight passes.
+    """
+    device = where.storage.device
+    wide = n >= 2**31 - 1
+    bits = (2 * n - 1).bit_length()
+    size = (8 if wide else 4) << bits
+    table = allocate(size, device)
+    get_driver(device.backend).fill(table.ptr, 0, size, device.index, current_stream(device))
+    for name in ("claim", "keep_last"):
+        launcher = last_launcher(name, wide, device)
+        launcher.spread((where.address, table.ptr, n, bits), -(-n // rule(device).block), 1, 1)
 
 
 # -------------------------------------------------------------------------------------------------------- masks

@@ -146,11 +146,13 @@ def indexed(device: Device) -> Launches:
         for before, after in ((1, 1), (1, 99), (9, 1)):
             places = indexing.Places(0, dtype, View(nowhere, np.dtype(np.int64), (1,), (1,)), before, 1, after, 1, 1)
             yield lambda places=places, values=values: indexing.gather(places, values)  # type: ignore[misc]
-            yield lambda places=places, values=values: indexing.scatter(places, values, repeat=False)  # type: ignore[misc]
+            yield lambda places=places, values=values: indexing.scatter(places, values, repeat=False, distinct=True)  # type: ignore[misc]
     for launcher in (indexing.count_launcher, indexing.totals_launcher, indexing.positions_launcher):
         yield lambda launcher=launcher: launcher(device)  # type: ignore[misc]
     for wide in (False,) if device.backend == "metal" else (False, True):
         yield partial(indexing.tally_launcher, wide, device)
+        for name in ("claim", "keep_last"):
+            yield partial(indexing.last_launcher, name, wide, device)
 
 
 def products(device: Device) -> Launches:

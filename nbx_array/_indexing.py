@@ -102,8 +102,9 @@ def set(x: Any, key: Any, value: Any) -> None:
     if math.prod(shape) == 0:
         return
     places = _places(index.view, index, offsets)
+    distinct = all(part.exact for part in index.parts)  # masks alone
     if places is not None:
-        kernels.scatter(places, source, repeat=repeat)
+        kernels.scatter(places, source, repeat=repeat, distinct=distinct)
         return
     # the other axes do not lie in order: change a packed copy, then write all of it
     index = _arranged(index)
@@ -112,7 +113,7 @@ def set(x: Any, key: Any, value: Any) -> None:
     index = index._replace(view=packed.memory())
     places = _places(index.view, index, _offsets(index))
     assert places is not None
-    kernels.scatter(places, source, repeat=repeat)
+    kernels.scatter(places, source, repeat=repeat, distinct=distinct)
     write(target, packed)
 
 

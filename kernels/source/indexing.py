@@ -109,6 +109,56 @@ def scatter(
 
 
 @triton.jit
+def slot_of(place, bits):
+    """Where the search for a place begins in a table of 2^bits slots: its hash by multiplication with 2^64 over the
+    golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4)."""
+    product = (place * -7046029254386353131).to(tl.uint64, bitcast=True)
+    return (product >> (64 - bits).to(tl.uint64)).to(tl.int64)
+
+
+@triton.jit
+def claim(where, table, n, bits, BLOCK: tl.constexpr):
+    """Give each different where[b] a slot of the table, all zeros before; it gets 1 + the last such b.
+
+    Open addressing: where a slot has been taken for another place, the next one is tried. b stands for its place, so that
+    a slot is one word; what it stands for never changes.
+    """
+    base = tl.program_id(0).to(tl.int64) * BLOCK
+    i = tl.arange(0, BLOCK)
+    m = i < tl.minimum(n - base, BLOCK).to(tl.int32)
+    place = tl.load(where + base + i, mask=m, other=NOWHERE)
+    name = (base + i + 1).to(table.dtype.element_ty)
+    slot = slot_of(place, bits)
+    left = m & (place != NOWHERE)
+    while tl.max(left.to(tl.int32), 0) != 0:
+        # atomic_cas has no mask; no slot holds -1
+        found = tl.atomic_cas(table + slot, tl.where(left, 0, -1).to(name.dtype), name, sem="relaxed").to(tl.int64)
+        left = left & (found != 0)
+        same = left & (tl.load(where + found - 1, mask=left, other=NOWHERE) == place)
+        tl.atomic_max(table + slot, name, mask=same, sem="relaxed")
+        left = left & (same == 0)
+        slot = tl.where(left, (slot + 1) & ((1 << bits) - 1), slot)
+
+
+@triton.jit
+def keep_last(where, table, n, bits, BLOCK: tl.constexpr):
+    """Turn each where[b] for which the table names a later one into NOWHERE. Those that it names stay, so what other
+    programs compare with does not change under them."""
+    base = tl.program_id(0).to(tl.int64) * BLOCK
+    i = tl.arange(0, BLOCK)
+    m = i < tl.minimum(n - base, BLOCK).to(tl.int32)
+    place = tl.load(where + base + i, mask=m, other=NOWHERE)
+    slot = slot_of(place, bits)
+    left = m & (place != NOWHERE)
+    while tl.max(left.to(tl.int32), 0) != 0:
+        last = tl.load(table + slot, mask=left, other=1).to(tl.int64) - 1
+        same = left & (tl.load(where + last, mask=left, other=NOWHERE) == place)
+        tl.store(where + base + i, tl.full([BLOCK], NOWHERE, tl.int64), mask=same & (last != base + i))
+        left = left & (same == 0)
+        slot = tl.where(left, (slot + 1) & ((1 << bits) - 1), slot)
+
+
+@triton.jit
 def read_mask(mask, base, n, GPU: tl.constexpr, BLOCK: tl.constexpr):
     """A block of a mask, false beyond its end. GPUs read whole blocks 16 bytes at a time."""
     i = tl.arange(0, BLOCK)
