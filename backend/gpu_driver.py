@@ -405,5 +405,5 @@ class GpuEvent:
     def __del__(self) -> None:
         try:
             self.driver._call(self.index, "destroying an event", "destroy_event", self.handle)
-        except Exception:  # noqa: SIM105: at interpreter exit what is needed may be gone, contextlib too
-            pass
+        except Exception:
+            return  # at interpreter exit what is needed may be gone, contextlib.suppress too

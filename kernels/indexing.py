@@ -166,8 +166,8 @@ def gather(places: Places, out: View) -> None:
 def scatter(places: Places, value: View, *, repeat: bool, distinct: bool) -> None:
     """Write the elements of a contiguous array of shape (before, count, after), or one value everywhere if `repeat`.
 
-    Of equal indices the last one wins, as in NumPy. On a GPU, whose programs run in any order, the others are taken out of
-    `places.where` first, unless they are known to be `distinct`.
+    Of equal indices the last one wins, as in NumPy. On a GPU, whose programs run in any order, the others are taken out
+    of `places.where` first, unless they are known to be `distinct`.
     """
     if not (repeat or distinct or places.picked == 1 or places.where.storage.device.backend == "cpu"):
         drop_repeated(places.where, places.picked)
@@ -185,8 +185,8 @@ def last_launcher(name: str, wide: bool, device: Device) -> Launcher:
 def drop_repeated(where: View, n: int) -> None:
     """Of equal ones among n offsets leave the last; the others become NOWHERE.
 
-    By a hash table of at most 4 n words. Three words are read and one is written for each offset, in random order, which
-    costs less than to sort them: that takes eight passes.
+    By a hash table of at most 4 n words. Three words are read and one is written for each offset, in random order,
+    which costs less than to sort them: that takes eight passes.
     """
     device = where.storage.device
     wide = n >= 2**31 - 1

@@ -452,7 +452,7 @@ class Generator:
         )
 
     def vonmises(self, mu: Any, kappa: Any, size: Size = None) -> Array:
-        """Von Mises on [-pi, pi], the normal distribution's like on the circle: about mu, with the concentration kappa."""
+        """Von Mises on [-pi, pi], a circle's normal distribution: about mu, with concentration kappa."""
         shape, (mu, kappa) = self._of_parameters("vonmises", size, mu, kappa)
         self._check("vonmises", (kappa >= 0) | (kappa != kappa), "kappa < 0")
         widest = default_float(self._where())

@@ -120,8 +120,8 @@ def slot_of(place, bits):
 def claim(where, table, n, bits, BLOCK: tl.constexpr):
     """Give each different where[b] a slot of the table, all zeros before; it gets 1 + the last such b.
 
-    Open addressing: where a slot has been taken for another place, the next one is tried. b stands for its place, so that
-    a slot is one word; what it stands for never changes.
+    Open addressing: where a slot has been taken for another place, the next one is tried. b stands for its place, so
+    that a slot is one word; what it stands for never changes.
     """
     base = tl.program_id(0).to(tl.int64) * BLOCK
     i = tl.arange(0, BLOCK)

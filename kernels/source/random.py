@@ -309,8 +309,8 @@ def zipf(o, p0, s0, key, offset, n, BLOCK: tl.constexpr, DOUBLE: tl.constexpr):
 
 @triton.jit
 def log_factorial_step(x, d):
-    """log((x - d)!) - log(x!) without the terms that are linear in d, of whole x and 0 <= x - d: small where d is, however
-    large x may be."""
+    """log((x - d)!) - log(x!) without the terms that are linear in d, of whole x and 0 <= x - d: small where d is,
+    however large x may be."""
     rest = stirling_rest(x - d) - stirling_rest(x)
     return rest - d * log(x + 1.0) - (x - d + 0.5) * log1p(div(d, x - d + 1.0))
 
