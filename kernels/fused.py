@@ -148,6 +148,10 @@ def _tile(sizes: list[int], strides: list[list[int]], limits: Rule) -> tuple[int
 OUTER = (0, 2, 6, 62)
 """Dimensions outside the tile that kernels for any layout take: the fewest that will do, padded with ones."""
 
+FEW = 1024
+"""Up to so many elements the kernel for any layout serves: one for these strides and this size is no quicker there, and
+a program that works on small arrays of many shapes would compile one for each."""
+
 
 @lru_cache(maxsize=4096)
 def plan(
@@ -155,8 +159,9 @@ def plan(
 ) -> Plan | KernelMissing:
     """How to evaluate an expression whose array operands have the given strides into an output of strides `out`; the
     error, which is kept like a plan, where a kernel is missing."""
+    few = prod(shape) <= FEW
     try:
-        return special_or_general(lambda general: _plan(sig, shape, geo, out, out_aligned, general))
+        return special_or_general(lambda general: _plan(sig, shape, geo, out, out_aligned, few or general))
     except KernelMissing as error:
         return error.with_traceback(None)
 

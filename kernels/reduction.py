@@ -49,6 +49,9 @@ ALONE = 64
 """A program that takes this many tiles or fewer takes all of them, where there are programs enough."""
 FEW = 16
 """A dimension shorter than this is not worth a side of a tile where there is a longer one."""
+SMALL = 1024
+"""Up to so many elements are reduced by kernels for any sizes and strides, at most two for a number of dimensions: others
+are no quicker there, and a program that works on small arrays of many shapes would compile one for each."""
 
 
 class _Dims(NamedTuple):
@@ -192,7 +195,8 @@ def _stage(
     reads = range(operands - (row.state == "place" and expression is not None))
     nearer = sum(abs(reduced.strides[j][r]) for j in reads) <= sum(abs(kept.strides[j][k]) for j in reads)
     depth, rows, columns, along_columns = _tile(n, m, m == 1 or nearer, rule)
-    if general:  # one tile for rows that are long or few, one for many short ones
+    small = prod(kept.sizes) * prod(reduced.sizes) <= SMALL
+    if general or small:  # one tile for rows that are long or few, one for many short ones
         short = expression is not None and n <= FEW and m > 1
         depth, rows, columns, along_columns = _tile(*((FEW, 2**31) if short else (2**31, 1)), True, rule)
     kept_tile = rows if along_columns else columns
@@ -203,7 +207,7 @@ def _stage(
     other_reduced = [d for d in range(len(reduced.sizes)) if d != r]
     steps = tiles * prod(reduced.sizes[d] for d in other_reduced)
     programs = across * prod(kept.sizes[d] for d in other_kept)
-    chunk = _chunk(steps, programs, rule)
+    chunk = steps if small and not general else _chunk(steps, programs, rule)
     splits = -(-steps // chunk)
     # Names and values of the kernel's numbers, in the order of its arguments.
     numbers = {"M": m, "across": across, "N": n, "tiles": tiles, "steps": steps, "chunk": chunk, "splits": splits}
@@ -239,10 +243,12 @@ def _stage(
         wide_index,
         tuple(deciding) if even else (),
     )
-    if general:
+    if general or small:
         even = False
-        pattern = tuple(("0", "1") if j not in reads else ("s", "1") for j in range(operands))
-        form = form._replace(pattern=pattern, looped=True, kept_masked=True, masks="last", layered=False)
+        run = "1" if general else "s"  # the stride of elements that are reduced
+        pattern = tuple(("0", run) if j not in reads else ("s", run) for j in range(operands))
+        masks = "all" if other_reduced else "last"
+        form = form._replace(pattern=pattern, looped=True, kept_masked=True, masks=masks, layered=False)
         form = form._replace(wide=True, even=())
     key = (row.name, expression is None, form)
     launcher: Any = sig.launchers.get(key)

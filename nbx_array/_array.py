@@ -201,13 +201,20 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
     other = right if isinstance(left, Array) else left
     if not isinstance(other, (Array, list, tuple)) and not _is_scalar(other):
         if isinstance(other, np.ndarray):
-            raise TypeError(
-                f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray"
-            )
+            return compared_with_ndarray(name, left, right)
         if isinstance(other, (list, tuple)) and name in ("equal", "not_equal"):  # Python would answer by identity
             raise TypeError(f"{name}: {describe(other)} is no array or scalar; convert it with nbx_array.asarray")
         return NotImplemented
     return apply(Array, name, left, right)
+
+
+def compared_with_ndarray(name: str, left: Any, right: Any) -> Array:
+    """An operator of an array and an ndarray: `equal` and `not_equal` on the CPU, for whoever asks expects an answer, and
+    nothing is moved. TypeError for all others."""
+    ours, other = (left, right) if isinstance(left, Array) else (right, left)
+    if name in ("equal", "not_equal") and ours.device.backend == "cpu" and other.dtype.kind in "biufc":
+        return apply(Array, name, ours, from_numpy(other, ours.device))
+    raise TypeError(f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray")
 
 
 def _with_elements(name: str, left: Any, right: Any) -> Array | None:
@@ -744,13 +751,15 @@ class Array(Methods, Expression):
         return host if dtype is None else host.astype(dtype, copy=False)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
-        """NumPy's universal functions are ours where no ndarray is among the arguments, which is a TypeError."""
+        """NumPy's universal functions are ours where no ndarray is among the arguments, which is a TypeError, but for
+        `equal` and `not_equal` on the CPU."""
         from nbx_array._numpy_functions import universal
 
         return universal(ufunc, method, inputs, out, **options)
 
     def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """NumPy's other functions are ours where we have them and no ndarray is among the arguments; else TypeError."""
+        """NumPy's other functions are ours where we have them, else a TypeError; with an ndarray among the arguments they
+        are NumPy's own on the CPU, a TypeError on a GPU."""
         from nbx_array._numpy_functions import dispatched
 
         return dispatched(func, types, args, kwargs)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nbx_array._array import Array, assign_in_place
+from nbx_array._array import Array, assign_in_place, compared_with_ndarray
 from nbx_array._numpy_names import ALIASES
 
 _REDUCTIONS = {
@@ -28,6 +28,9 @@ def universal(ufunc: Any, method: str, inputs: tuple[Any, ...], out: tuple[Any, 
     """What `Array.__array_ufunc__` answers; NotImplemented for functions and options that the standard has not."""
     name = ufunc.__name__
     if any(isinstance(x, np.ndarray) for x in (*inputs, *out)):
+        if name in ("equal", "not_equal") and method == "__call__" and len(inputs) == 2 and not (out or options):
+            left, right = inputs
+            return compared_with_ndarray(name, left, right)
         raise _mixed(name)
     if method == "reduce" and name in _REDUCTIONS:
         raise TypeError(f"{name}.reduce: NumPy reduces no nbx_array array; use nbx_array.{_REDUCTIONS[name]}")
@@ -52,16 +55,12 @@ _RENAMED = {"a_max": "max", "a_min": "min"}
 
 
 def dispatched(function: Any, types: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """What `Array.__array_function__` answers. TypeError for ndarrays, functions and arguments that are not ours."""
+    """What `Array.__array_function__` answers: our function, or among ndarrays on the CPU NumPy's own.
+
+    TypeError for ndarrays with arrays on a GPU, for functions and arguments that are not ours."""
     name = function.__name__
     if any(issubclass(type, np.ndarray) for type in types):
-        if function in (np.may_share_memory, np.shares_memory):  # asks for places, not for data
-            seen = [np.asarray(x) if isinstance(x, Array) and x.device.backend == "cpu" else x for x in args]
-            return not any(isinstance(x, Array) for x in seen) and function(*seen, **keywords)
-        plain = {key: _plain(value) if key in ("rtol", "atol") else value for key, value in keywords.items()}
-        if any(isinstance(value, Array) for value in (*args, *plain.values())) or not plain:
-            raise _mixed(name)
-        return function(*args, **plain)  # ours were tolerances alone, which count as numbers
+        return _among_ndarrays(function, args, keywords)
     ours = _counterpart(function)
     if ours is None:
         raise TypeError(
@@ -89,6 +88,34 @@ def dispatched(function: Any, types: Any, args: tuple[Any, ...], keywords: dict[
     if unknown and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in mine.values()):
         raise TypeError(f"{name}: that of nbx_array has no argument {', '.join(unknown)}")
     return ours(*positional, **named)
+
+
+def _among_ndarrays(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """NumPy's answer where NumPy was called with an array of its own: on the CPU it sees our arrays' memory, as it does
+    in `np.asarray`, writes to it where the function does, and what it makes is its own."""
+    seen: dict[int, tuple[np.ndarray, Array]] = {}
+    numbers = {key: _plain(keywords[key]) for key in ("rtol", "atol") if key in keywords}  # not data, on any device
+    if function in (np.may_share_memory, np.shares_memory):  # asks for places
+        if any(isinstance(x, Array) and x.device.backend != "cpu" for x in args):
+            return False
+    args, keywords = (_seen_by_numpy(x, function.__name__, seen) for x in (args, keywords | numbers))
+    result = function(*args, **keywords)
+    return seen[id(result)][1] if id(result) in seen else result  # what was given as `out`
+
+
+def _seen_by_numpy(value: Any, name: str, seen: dict[int, tuple[np.ndarray, Array]]) -> Any:
+    """An argument with the arrays of ours that it holds as ndarrays, which `seen` keeps. TypeError for one on a GPU."""
+    if isinstance(value, Array):
+        if value.device.backend != "cpu":
+            raise _mixed(name)
+        view = np.asarray(value)
+        seen[id(view)] = view, value
+        return view
+    if type(value) in (list, tuple):
+        return type(value)(_seen_by_numpy(x, name, seen) for x in value)
+    if type(value) is dict:
+        return {key: _seen_by_numpy(x, name, seen) for key, x in value.items()}
+    return value
 
 
 def _plain(value: Any) -> Any:

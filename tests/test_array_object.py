@@ -284,9 +284,9 @@ def test_numpy_functions_are_ours(xp):
         lambda x, a: a + x,
         lambda x, a: a * x,
         lambda x, a: x < a,
-        lambda x, a: a == x,
-        lambda x, a: x == a,
         lambda x, a: np.add(x, a),
+        lambda x, a: np.equal(x, a, out=a > 0),
+        lambda x, a: x.__array_namespace__().equal(x, a),
         lambda x, a: np.add(a, a, out=x),
         lambda x, a: operator.iadd(x, a),
         lambda x, a: operator.iadd(a, x),
@@ -302,6 +302,29 @@ def test_ndarrays_do_not_mix(act, xp):
     with pytest.raises(TypeError, match=r"asarray"):
         act(x, a)
     assert (x.tolist(), a.tolist()) == ([1, 2], [3, 4])
+
+
+def test_equality_with_ndarrays(xp, device):
+    """An answer on the CPU, where nothing has to be moved; the words are those of every other operator on a GPU."""
+    x, a = xp.asarray([[1.0, 2.0], [np.nan, 4.0]]), np.array([1.0, 4.0])
+    acts = [lambda a: x == a, lambda a: a == x, lambda a: np.equal(x, a)]
+    opposites = [lambda a: x != a, lambda a: a != x, lambda a: np.not_equal(a, x)]
+    for act, opposite in zip(acts, opposites, strict=True):
+        for other in (a, a.astype(">f4"), a.astype(np.uint8)):
+            if device.backend != "cpu":
+                with pytest.raises(TypeError, match="asarray"):
+                    act(other)
+                continue
+            equal, different = act(other), opposite(other)
+            assert isinstance(equal, xp.Array)
+            assert isinstance(different, xp.Array)
+            assert equal.tolist() == [[True, False], [False, True]]
+            assert different.tolist() == [[False, True], [True, False]]
+        with pytest.raises(TypeError, match="asarray"):
+            act(np.array(["1", "4"]))
+        if device.backend == "cpu":
+            with pytest.raises(ValueError, match="equal"):
+                act(np.ones(3))
 
 
 @pytest.mark.parametrize(
@@ -381,13 +404,50 @@ def test_functions_of_numpy_that_are_not_ours(xp):
         (lambda: np.packbits(x), "packbits: nbx_array has no numpy.packbits; numpy.asarray"),
         (lambda: np.linalg.tensorinv(x), "tensorinv: .*numpy.asarray"),
         (lambda: np.percentile(x, 1, weights=x), "percentile: .*weights"),
-        (lambda: np.concatenate([x, np.ones((2, 2))]), "concatenate: .*nbx_array.asarray"),
-        (lambda: np.linalg.solve(np.ones((2, 2)), x), "solve: .*nbx_array.asarray"),
-        (lambda: np.allclose(x, np.ones(2)), "allclose: .*nbx_array.asarray"),
-        (lambda: np.isclose(np.ones(2), np.ones(2), atol=x), "isclose: .*nbx_array.asarray"),
     ):
         with pytest.raises(TypeError, match=words):
             act()
+
+
+AMONG_NDARRAYS = {
+    "average": lambda x, a: np.average(a, weights=x),
+    "average of ours": lambda x, a: np.average(x, axis=0, weights=a[:, 0]),
+    "concatenate": lambda x, a: np.concatenate([x, a]),
+    "solve": lambda x, a: np.linalg.solve(a, x),
+    "allclose": lambda x, a: np.allclose(x, a),
+    "tolerance": lambda x, a: np.isclose(a, a + 1, atol=x),
+    "select": lambda x, a: np.select([a > 2], [x], a),
+    "not ours at all": lambda x, a: np.searchsorted(a[0], x, sorter=np.arange(2)),
+    "block": lambda x, a: np.block([[x, a], [a, x]]),
+}
+
+
+@pytest.mark.parametrize("name", AMONG_NDARRAYS)
+def test_functions_of_numpy_among_ndarrays(name, xp, device):
+    """Who calls NumPy with an ndarray has NumPy's answer on the CPU, and nothing moves unseen from a GPU."""
+    act, b, a = AMONG_NDARRAYS[name], np.array([[1.5, 2.0], [3.0, 4.0]]), np.array([[3.0, 1.0], [-1.0, 2.0]])
+    if device.backend != "cpu":
+        with pytest.raises(TypeError, match=r"^\w+: .*nbx_array.asarray"):
+            act(xp.asarray(b), a)
+        return
+    got, wanted = act(xp.asarray(b), a), act(b, a)
+    assert type(got) is type(wanted)
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_functions_of_numpy_that_write_among_ndarrays(xp, device):
+    """They write to our memory, which readers before do not see, and `out` is what was given."""
+    if device.backend != "cpu":
+        pytest.skip("NumPy sees no memory but the host's")
+    x = xp.asarray([1.0, 2.0, 3.0])
+    before = x + 0.5
+    np.copyto(x, np.array([4.0, 5.0, 6.0]))
+    np.put(x, np.array([0]), 7)
+    assert x.tolist() == [7, 5, 6]
+    assert before.tolist() == [1.5, 2.5, 3.5]
+    assert np.clip(np.array([1, 9, 9]), 2, 8, out=x) is x
+    assert np.cumsum(np.array([1, 2, 3]), out=x) is x
+    assert (x * 2).tolist() == [2, 6, 12]
 
 
 @pytest.mark.parametrize(

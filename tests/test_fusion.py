@@ -134,6 +134,20 @@ def test_chains_of_many_lengths_compile_few_kernels(xp):
 
 
 @deferred
+def test_small_arrays_of_many_shapes_share_kernels(xp, rng):
+    """Any strides and sizes: a program of small arrays compiles one for each of a few numbers of dimensions."""
+    kernels = set()
+    shapes = [(3, 4), (4, 3), (1, 31), (31, 2), (2, 3, 4), (7, 1, 5), (5, 4, 3), (2, 3, 2, 3), (2, 2, 3, 2, 2), (1000,)]
+    for shape in shapes:
+        a, b = rng.normal(size=shape), rng.normal(size=shape)
+        x = xp.permute_dims(xp.asarray(np.ascontiguousarray(a.T)), tuple(range(a.ndim))[::-1])
+        result = xp.hypot(x, xp.flip(xp.asarray(b), axis=-1))
+        sig = result.sig
+        np.testing.assert_allclose(xp.asnumpy(result), np.hypot(a, b[..., ::-1]), rtol=1e-15)
+        kernels |= {launcher.kernel.symbol for launcher in sig.launchers.values()}
+    assert len(kernels) <= 5  # with 0, 2 or 6 dimensions outside the tile; one operand strided, or both
+
+
 def test_doubling_is_linear(xp):
     x = xp.realize(xp.ones(7))
 
