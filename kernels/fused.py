@@ -12,6 +12,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from nbx_array.backend.compiler import KernelMissing, Source
+from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
 from nbx_array.kernels import generate
 from nbx_array.kernels.rules import Rule, rule
@@ -23,13 +24,23 @@ Strides = tuple[int, ...]
 
 
 def _launcher(
-    sig: Sig, text: str, parameters: list[tuple[str, str]], constants: tuple[tuple[str, Any], ...], aligned: bool
+    sig: Sig,
+    text: str,
+    parameters: list[tuple[str, str]],
+    constants: tuple[tuple[str, Any], ...],
+    aligned: bool,
+    quick: bool = False,
 ) -> Launcher:
     source = Source.generated(text, "pointwise")
     limits = rule(sig.device)
     warps = limits.num_warps * sig.block // limits.block if constants[0][0] == "BLOCK" else limits.tile_warps
-    options = (("num_warps", warps),)
+    options = (("num_warps", warps), *quickly(sig.device, quick))
     return get_launcher(source, tuple(parameters), constants, sig.device, aligned=aligned, options=options)
+
+
+def quickly(device: Device, wanted: bool) -> tuple[tuple[str, bool], ...]:
+    """The option of a kernel of small arrays, whose compilation takes longer than all of its work."""
+    return (("quick", True),) if wanted and device.backend == "cpu" else ()
 
 
 def output(sig: Sig) -> tuple[str, str]:
@@ -149,8 +160,8 @@ OUTER = (0, 2, 6, 62)
 """Dimensions outside the tile that kernels for any layout take: the fewest that will do, padded with ones."""
 
 FEW = 1024
-"""Up to so many elements the kernel for any layout serves: one for these strides and this size is no quicker there, and
-a program that works on small arrays of many shapes would compile one for each."""
+"""Up to so many elements a kernel for any layout serves: one for these strides and this size is no quicker there, and a
+program that works on small arrays of many shapes would compile one for each."""
 
 
 @lru_cache(maxsize=4096)
@@ -159,9 +170,8 @@ def plan(
 ) -> Plan | KernelMissing:
     """How to evaluate an expression whose array operands have the given strides into an output of strides `out`; the
     error, which is kept like a plan, where a kernel is missing."""
-    few = prod(shape) <= FEW
     try:
-        return special_or_general(lambda general: _plan(sig, shape, geo, out, out_aligned, few or general))
+        return special_or_general(lambda general: _plan(sig, shape, geo, out, out_aligned, general))
     except KernelMissing as error:
         return error.with_traceback(None)
 
@@ -169,7 +179,9 @@ def plan(
 def _plan(
     sig: Sig, shape: tuple[int, ...], geo: tuple[Strides, ...], out: Strides, out_aligned: bool, general: bool
 ) -> Plan:
-    """`plan` with a kernel for these strides or, if `general`, with one for any layout."""
+    """`plan` with a kernel for these strides or, if `general` or of few elements, with one for any layout."""
+    few = prod(shape) <= FEW
+    general = general or few
     collapsed, strides = collapse(shape, *geo, out)
     sizes, operands = (list(collapsed), [list(s) for s in strides]) if collapsed else ([1], [[0] for _ in strides])
     limits = rule(sig.device)
@@ -186,10 +198,10 @@ def _plan(
     pattern = tuple((_stride_class(a if rows > 1 else 0), _stride_class(b)) for a, b in tile_strides)
     if general:
         pattern = (("s", "s"),) * len(pattern)
-    key = ("general", pattern, len(outer), rows, columns, wide, out_aligned)
-    launcher = sig.launchers.get(key)
+    form = (pattern, len(outer), rows, columns, wide, out_aligned, few)
+    launcher = sig.launchers.get(("general", form))
     if launcher is None:
-        launcher = sig.launchers[key] = _general_launcher(sig, pattern, len(outer), rows, columns, wide, out_aligned)
+        launcher = sig.launchers["general", form] = _general_launcher(sig, *form)
     m = sizes[row] if row >= 0 else 1
     across, down = -(-sizes[-1] // columns), -(-m // rows)
     numbers = [m, sizes[-1], down, across, *(sizes[d] for d in outer)]
@@ -203,7 +215,14 @@ def _stride_class(stride: int) -> str:
 
 
 def _general_launcher(
-    sig: Sig, pattern: tuple[tuple[str, str], ...], outer: int, rows: int, columns: int, wide: bool, out_aligned: bool
+    sig: Sig,
+    pattern: tuple[tuple[str, str], ...],
+    outer: int,
+    rows: int,
+    columns: int,
+    wide: bool,
+    out_aligned: bool,
+    quick: bool,
 ) -> Launcher:
     """Arguments: the expression's, the output, M, N, tiles down, tiles across, sizes of the outer dimensions, then each
     operand's and the output's strides (outer, row, column)."""
@@ -262,7 +281,7 @@ def _general_launcher(
             "pointwise", [*(name for name, _ in parameters), "ROWS: tl.constexpr", "COLUMNS: tl.constexpr"], lines
         ),
     )
-    return _launcher(sig, text, parameters, (("ROWS", rows), ("COLUMNS", columns)), sig.aligned and out_aligned)
+    return _launcher(sig, text, parameters, (("ROWS", rows), ("COLUMNS", columns)), sig.aligned and out_aligned, quick)
 
 
 def _full_offset(name: str, classes: tuple[str, str], index: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from nbx_array.backend.compiler import KernelMissing, Source
 from nbx_array.backend.launcher import Launcher, get_launcher
+from nbx_array.kernels.fused import quickly
 from nbx_array.kernels.reduction_kernel import Form, Writer
 from nbx_array.kernels.reduction_table import TABLE, Reduction, accumulator, result_dtype, state_dtypes
 from nbx_array.kernels.signature import Sig
@@ -250,10 +251,10 @@ def _stage(
         masks = "all" if other_reduced else "last"
         form = form._replace(pattern=pattern, looped=True, kept_masked=True, masks=masks, layered=False)
         form = form._replace(wide=True, even=())
-    key = (row.name, expression is None, form)
+    key = (row.name, expression is None, form, small)
     launcher: Any = sig.launchers.get(key)
     if launcher is None:
-        launcher = sig.launchers[key] = _launcher(row, sig, expression, form, list(numbers))
+        launcher = sig.launchers[key] = _launcher(row, sig, expression, form, list(numbers), small)
     if even:
         numbers |= {name: numbers[name] // 16 for name in deciding}
     results = prod(kept.sizes)
@@ -280,11 +281,13 @@ def general_launcher(row: Reduction, sig: Sig, rows: int, length: int, states: b
     return _stage(row, sig, None if states else sig, kept, reduced, row.state == "place", True)[0].launcher
 
 
-def _launcher(row: Reduction, sig: Sig, expression: Sig | None, form: Form, numbers: list[str]) -> Launcher:
+def _launcher(
+    row: Reduction, sig: Sig, expression: Sig | None, form: Form, numbers: list[str], quick: bool
+) -> Launcher:
     text, parameters = Writer(row, sig, expression, form, numbers).kernel()
     source = Source.generated(text, "reduce")
     aligned = expression is None or expression.aligned
-    options = (("num_warps", _RULES[sig.device.backend].num_warps),)
+    options = (("num_warps", _RULES[sig.device.backend].num_warps), *quickly(sig.device, quick))
     return get_launcher(source, tuple(parameters), (), sig.device, aligned=aligned, options=options)
 
 

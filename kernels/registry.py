@@ -132,7 +132,7 @@ def strided(device: Device) -> Launches:
         copy = signature.operation("astype", (leaf,), None, dtype, device, general=True)
         for other in ((1, 99), (0, 1), (0, 0)):
             yield lambda add=add, other=other: fused.plan(add, (99, 99), ((99, 1), other), (99, 1), True)  # type: ignore[misc]
-        yield lambda copy=copy: fused.plan(copy, (99,), ((1,),), (2,), True)  # type: ignore[misc]
+        yield lambda copy=copy: fused.plan(copy, (9999,), ((1,),), (2,), True)  # type: ignore[misc]
 
 
 def indexed(device: Device) -> Launches:
