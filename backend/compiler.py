@@ -23,8 +23,8 @@ from .contract import CompiledKernel, Target
 
 #: Modules of Triton source that generated source may import.
 SOURCE_PACKAGE = "nbx_array.kernels.source"
-#: Options that a caller may set: Triton's compiler's, and ``quick``, by which a kernel of small arrays is compiled for the
-#: CPU in half the time, without vectors.
+#: Options that a caller may set: Triton's compiler's, and ``quick``, by which a kernel of small arrays is compiled for
+#: the CPU in half the time, without vectors.
 OPTIONS = frozenset(
     ("num_warps", "num_stages", "num_ctas", "maxnreg", "waves_per_eu", "matrix_instr_nonkdim",
      "launch_cooperative_grid", "quick")

@@ -51,8 +51,8 @@ ALONE = 64
 FEW = 16
 """A dimension shorter than this is not worth a side of a tile where there is a longer one."""
 SMALL = 1024
-"""Up to so many elements are reduced by kernels for any sizes and strides, at most two for a number of dimensions: others
-are no quicker there, and a program that works on small arrays of many shapes would compile one for each."""
+"""Up to so many elements are reduced by kernels for any sizes and strides, at most two for a number of dimensions:
+others are no quicker there, and a program that works on small arrays of many shapes would compile one for each."""
 
 
 class _Dims(NamedTuple):

@@ -209,8 +209,8 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
 
 
 def compared_with_ndarray(name: str, left: Any, right: Any) -> Array:
-    """An operator of an array and an ndarray: `equal` and `not_equal` on the CPU, for whoever asks expects an answer, and
-    nothing is moved. TypeError for all others."""
+    """An operator of an array and an ndarray: `equal` and `not_equal` on the CPU, for whoever asks expects an answer,
+    and nothing is moved. TypeError for all others."""
     ours, other = (left, right) if isinstance(left, Array) else (right, left)
     if name in ("equal", "not_equal") and ours.device.backend == "cpu" and other.dtype.kind in "biufc":
         return apply(Array, name, ours, from_numpy(other, ours.device))
@@ -758,8 +758,8 @@ class Array(Methods, Expression):
         return universal(ufunc, method, inputs, out, **options)
 
     def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """NumPy's other functions are ours where we have them, else a TypeError; with an ndarray among the arguments they
-        are NumPy's own on the CPU, a TypeError on a GPU."""
+        """NumPy's other functions are ours where we have them, else a TypeError; with an ndarray among the arguments
+        they are NumPy's own on the CPU, a TypeError on a GPU."""
         from nbx_array._numpy_functions import dispatched
 
         return dispatched(func, types, args, kwargs)

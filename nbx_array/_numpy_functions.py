@@ -95,9 +95,9 @@ def _among_ndarrays(function: Any, args: tuple[Any, ...], keywords: dict[str, An
     in `np.asarray`, writes to it where the function does, and what it makes is its own."""
     seen: dict[int, tuple[np.ndarray, Array]] = {}
     numbers = {key: _plain(keywords[key]) for key in ("rtol", "atol") if key in keywords}  # not data, on any device
-    if function in (np.may_share_memory, np.shares_memory):  # asks for places
-        if any(isinstance(x, Array) and x.device.backend != "cpu" for x in args):
-            return False
+    elsewhere = any(isinstance(x, Array) and x.device.backend != "cpu" for x in args)
+    if elsewhere and function in (np.may_share_memory, np.shares_memory):  # asks for places
+        return False
     args, keywords = (_seen_by_numpy(x, function.__name__, seen) for x in (args, keywords | numbers))
     result = function(*args, **keywords)
     return seen[id(result)][1] if id(result) in seen else result  # what was given as `out`

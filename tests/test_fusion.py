@@ -148,6 +148,22 @@ def test_small_arrays_of_many_shapes_share_kernels(xp, rng):
     assert len(kernels) <= 5  # with 0, 2 or 6 dimensions outside the tile; one operand strided, or both
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_small_arrays_have_the_bits_of_large_ones(dtype, xp, rng):
+    """Their kernels are compiled without vectors, and reduce in other groups: integers show that none is left out."""
+    a = rng.normal(scale=3, size=(300, 40)).astype(dtype)
+    x = xp.asarray(a)
+    small = xp.asarray(a[:9, :8])
+    for function in (xp.sin, xp.exp, xp.tanh, lambda v: abs(v) ** 1.7, lambda v: xp.hypot(v, 1 / v), xp.floor):
+        part = function(small[:, ::-1].T)
+        assert_same_bits(xp.asnumpy(part), xp.asnumpy(function(x))[:9, :8][:, ::-1].T)
+    whole = xp.asarray(np.round(a))
+    for axis in (0, 1, (0, 1)):
+        for few in (whole[:9, :8], whole[:9, 7::-1], whole[:17:2, :40].T, whole[:300, :1], whole[:1, :40]):
+            wanted = np.sum(xp.asnumpy(few), axis=axis)
+            assert_same_bits(xp.asnumpy(xp.sum(few, axis=axis)), np.asarray(wanted))
+
+
 def test_doubling_is_linear(xp):
     x = xp.realize(xp.ones(7))
 
