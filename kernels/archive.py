@@ -99,18 +99,21 @@ def reductions(device: Device) -> Launches:
 
 
 def scans(device: Device) -> Launches:
-    """Running sums, products and extremes of any sizes and strides, whole and by stages."""
+    """Running sums, products and extremes of any sizes and strides: short and long ones, and those that take a program
+    for each tile."""
+    rule = scan.RULES[device.backend]
     for name, reduced in scan.NAMES.items():
         row = reduction.TABLE[reduced]
         for dtype in dtypes_of(device):
             if kind(dtype) in row.kinds and reduction.result_dtype(row, dtype) == dtype:
                 leaf = signature.leaf(dtype, device)
-                for steps in (9, 999):
-                    for stage in scan.STAGES:
-                        operands = (scan.Operand(2, 2, 2),) * 2
-                        wide = reduction.accumulator(row, dtype)
-                        form = scan.form_of(scan.RULES[device.backend], (9, steps, 9), operands, wide.itemsize, True)
-                        yield partial(scan.launcher_of, name, leaf, form._replace(stage=stage), dtype)
+                wide = reduction.accumulator(row, dtype)
+                operands = (scan.Operand(2, 2, 2),) * 2
+                forms = [scan.form_of(rule, (9, steps, 9), operands, wide.itemsize, True) for steps in (9, 999)]
+                if device.backend != "cpu":
+                    forms.append(scan.linked_form_of(rule, (9, 99999, 9), operands, wide.itemsize, True))
+                for form in forms:
+                    yield partial(scan.launcher_of, name, leaf, form, dtype, False)
 
 
 def sorts(device: Device) -> Launches:

@@ -199,23 +199,25 @@ def transforms(device: Device) -> Launches:
 
 
 def scans(device: Device) -> Launches:
-    """Running sums, products and extremes for every dtype: of a vector by stages, along rows, along columns."""
+    """Running sums, products and extremes for every dtype: along rows and columns by programs that go along the axis,
+    of vectors and along long columns by those that take a tile each."""
     shapes = (
-        ((1, 10**7, 1), (0, 1, 0), scan.STAGES),
-        ((1, 99, 999), (0, 1, 99), ("whole",)),
-        ((9, 999, 99), (98901, 99, 1), ("whole",)),
+        ((1, 10**7, 1), (0, 1, 0), True),
+        ((1, 99, 999), (0, 1, 99), False),
+        ((9, 999, 99), (98901, 99, 1), False),
+        ((9, 99999, 99), (99 * 99999, 99, 1), True),
     )
     for name, reduced in scan.NAMES.items():
         row = reduction.TABLE[reduced]
         for dtype in dtypes_of(device):
             if kind(dtype) in row.kinds and reduction.result_dtype(row, dtype) == dtype:
                 sig = signature.leaf(dtype, device)
-                for sizes, strides, stages in shapes:
-                    form = scan.form_of(
-                        scan.RULES[device.backend], sizes, (scan.Operand(*strides),) * 2, dtype.itemsize
-                    )
-                    for stage in stages:
-                        yield partial(scan.launcher_of, name, sig, form._replace(stage=stage), dtype)
+                for sizes, strides, linked in shapes:
+                    form_of = scan.linked_form_of if linked else scan.form_of
+                    wide = reduction.accumulator(row, dtype)
+                    operands = (scan.Operand(*strides),) * 2
+                    form = form_of(scan.RULES[device.backend], sizes, operands, wide.itemsize)
+                    yield partial(scan.launcher_of, name, sig, form, dtype, linked)
 
 
 def sorts(device: Device) -> Launches:

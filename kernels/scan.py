@@ -2,9 +2,10 @@
 
 A kernel evaluates an expression inside its loop, so that what is pending needs no memory of its own. A program takes a
 number of lanes, neighbours that are scanned side by side, and goes along the axis tile by tile, carrying what it has so
-far. Where lanes alone do not fill a GPU the axis is split: one launch leaves each piece's total, a scan of the totals
-tells each piece what comes before it, and a third launch scans the pieces. Pieces depend on shapes alone, so that
-results repeat bit for bit. On the CPU a lane goes element by element, in NumPy's order.
+far. Where lanes alone do not fill a GPU every tile has a program of its own, which learns from those before it what
+comes before (`scan_kernel`): still one launch, which reads and writes every element once. What is combined with what
+depends on shapes alone, so that results repeat bit for bit. On the CPU a lane goes element by element, in NumPy's
+order.
 """
 
 from __future__ import annotations
@@ -14,59 +15,45 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from nbx_array.backend.compiler import KernelMissing, Source
+from nbx_array.backend.contract import Device, get_driver
 from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
-from nbx_array.kernels import generate, signature
-from nbx_array.kernels.fused import leaf_dtypes
 from nbx_array.kernels.reduction import TABLE as REDUCTIONS
-from nbx_array.kernels.reduction_table import accumulator, identity, state_dtypes
+from nbx_array.kernels.reduction_table import accumulator
+from nbx_array.kernels.scan_kernel import NAMES, Form, Operand, Writer, word_bits, words_of
 from nbx_array.kernels.signature import Sig
-from nbx_array.kernels.types import component, is_complex, type_row
+from nbx_array.memory import allocate
+from nbx_array.memory.streams import current_stream
 from nbx_array.memory.view import collapse, contiguous_strides
 
 Strides = tuple[int, ...]
-
-NAMES = {"cumulative_sum": "sum", "cumulative_prod": "prod", "cumulative_max": "max", "cumulative_min": "min"}
-"""The scans, each with the reduction whose running results it gives."""
-
-
-STAGES = ("whole", "totals", "pieces")
-"""A scan in one launch, or the launches before and after the scan of the totals."""
 
 
 FEW = 64
 """Kernels for any sizes take tiles of so many steps, or where there are more of as many as a tile has."""
 
 
-class Rule(NamedTuple):
-    """Launch rule of a backend."""
+class Tile(NamedTuple):
+    """How much a program takes at a time."""
 
-    nbytes: int  # of a tile
-    lanes: int  # of a tile, at most, where they lie side by side
-    steps: int  # of a tile, at most
-    programs: int  # that it takes to fill the device
+    nbytes: int
+    lanes: int  # at most, where they lie side by side
+    steps: int  # at most
     num_warps: int
 
 
-_GPU = Rule(8192, 64, 2048, 1024, 4)
-RULES = {"cpu": Rule(8192, 1024, 1, 1, 1), "cuda": _GPU, "hip": _GPU, "metal": _GPU}
+class Rule(NamedTuple):
+    """Launch rule of a backend."""
+
+    whole: Tile  # of a program that goes along the axis
+    linked: Tile  # of one that takes one tile: it waits more, so that more is under way at a time
+    programs: int  # the former fill the device from here on
+    look: int  # numbers of lanes that a program reads at once of those before it
 
 
-class Operand(NamedTuple):
-    """Strides of an operand over a scan's three dimensions: other, step and lane."""
-
-    other: int
-    step: int
-    lane: int
-
-
-class Form(NamedTuple):
-    """What a kernel's text depends on, besides the scan and the expression."""
-
-    steps: int
-    lanes: int
-    inner: bool  # lanes lie nearer in memory than steps
-    pattern: tuple[tuple[str, str], ...]  # of each operand and the output: the strides of steps and lanes, if 0 or 1
-    stage: str  # one of STAGES
+# Of float32, 16 elements a thread: 132 multiprocessors hold about 90 KB each of tiles that wait.
+_GPU = Rule(Tile(8192, 64, 2048, 4), Tile(16384, 32, 4096, 8), 512, 512)
+_CPU = Tile(8192, 1024, 1, 1)
+RULES = {"cpu": Rule(_CPU, _CPU, 1, 512), "cuda": _GPU, "hip": _GPU, "metal": _GPU}
 
 
 def _power_of_two(n: int) -> int:
@@ -137,171 +124,139 @@ def _run(
     general: bool,
 ) -> None:
     others, steps, lanes = sizes
-    rule = RULES[sig.device.backend]
+    device = sig.device
+    rule = RULES[device.backend]
     wide = accumulator(REDUCTIONS[NAMES[name]], dtype)
     form = form_of(rule, sizes, operands, wide.itemsize, general)
-    across, tiles = -(-lanes // form.lanes), -(-steps // form.steps)
-    chunk, splits = tiles, 1
-    if tiles > 4 and across * others < rule.programs // 4:
-        chunk = max(tiles * across * others // rule.programs, 2)
-        splits = -(-tiles // chunk)
-    numbers = [across, splits, lanes, steps, chunk]
-    for operand in operands:
-        numbers += operand
-    if splits == 1:
-        launcher = launcher_of(name, sig, form, dtype)
-        launcher.spread((*args, out, out, *numbers), across * others, 1, 1)
+    across = -(-lanes // form.lanes)
+    programs = across * others
+    if -(-steps // form.steps) <= 4 or programs >= rule.programs:
+        launcher = launcher_of(name, sig, form, dtype, False)
+        numbers = [number for operand in operands for number in operand]
+        launcher.spread((*args, out, across, lanes, steps, *numbers), programs, 1, 1)
         return
-    totals = sig.allocate(others * splits * lanes * wide.itemsize)
-    launcher = launcher_of(name, sig, form._replace(stage="totals"), dtype)
-    launcher.spread((*args, totals.ptr, totals.ptr, *numbers), across * others * splits, 1, 1)
-    place = Operand(splits * lanes, lanes, 1)
-    leaf = signature.leaf(wide, sig.device)
-    _run(name, leaf, (totals.ptr,), (others, splits, lanes), (place, place), totals.ptr, wide, general)
-    launcher = launcher_of(name, sig, form._replace(stage="pieces"), dtype)
-    launcher.spread((*args, totals.ptr, out, *numbers), across * others * splits, 1, 1)
+    form = linked_form_of(rule, sizes, operands, wide.itemsize, general)
+    across = -(-lanes // form.lanes)
+    programs = across * others
+    tiles = -(-steps // form.steps)
+    # Words of each tile, and two of each group of tiles.
+    words = _words((tiles + 2 * -(-tiles // form.look)) * form.lanes * words_of(wide, device) * programs, device)
+    launcher = launcher_of(name, sig, form, dtype, sig.aligned and out % 16 == 0)
+    even = 16 if form.rows == "even" else 1
+    numbers = []
+    for operand in operands:
+        numbers += [operand.other // even, operand.step, operand.lane // even]
+    launcher.spread(
+        (*args, out, words.storage.ptr, across, programs, tiles, lanes, steps, *numbers), programs * tiles, 1, 1
+    )
+
+
+# ------------------------------------------------------------------------------------- what programs tell each other
+
+LASTING = ("cuda", "hip")
+"""Backends that keep words from scan to scan: Metal's have no room for tags, and on the CPU scans run side by side."""
+
+KEPT = 1 << 20
+"""Bytes of words that a device keeps. More are allocated when wanted, and cleared: a small part of such a scan."""
+
+TAGS = 2**32 - 1
+"""Launches that can be told from each other by tags of 32 bits, of which 0 says that a word has never been written."""
+
+
+class _Words:
+    """What the programs of a launch tell each other, in memory: a word that counts programs in the first of eight, then
+    theirs. Clear at first."""
+
+    def __init__(self, nbytes: int, device: Device) -> None:
+        self.device = device
+        self.storage = allocate(nbytes, device)
+        self.clear()
+
+    def clear(self) -> None:
+        device, storage = self.device, self.storage
+        get_driver(device.backend).fill(storage.ptr, 0, storage.nbytes, device.index, current_stream(device))
+        self.launches = 0
+
+
+_kept: dict[Device, _Words] = {}
+
+
+def _words(count: int, device: Device) -> _Words:
+    """So many words for one launch. Those that are kept need no clearing, since every launch tags them otherwise
+    (`look_back.claim`) and the work of a device is one sequence, whatever streams it runs in."""
+    nbytes = (count + 8) * (word_bits(device) // 8)
+    if device.backend not in LASTING or nbytes > KEPT:
+        return _Words(nbytes, device)
+    words = _kept.get(device)
+    if words is None:
+        words = _kept.setdefault(device, _Words(KEPT, device))
+    if words.launches == TAGS:
+        words.clear()
+    words.launches += 1
+    return words
+
+
+# ------------------------------------------------------------------------------------------------------------- forms
 
 
 @lru_cache(maxsize=4096)
 def form_of(
     rule: Rule, sizes: tuple[int, int, int], operands: tuple[Operand, ...], itemsize: int, general: bool = False
 ) -> Form:
-    """The kernel that scans in one launch, if `general` one for any sizes and strides."""
-    _, steps, lanes = sizes
-    tile = rule.nbytes // max(itemsize, 4)  # bytes take a register each: tiles of more of them spill
+    """The kernel whose programs go along the axis, if `general` one for any sizes and strides."""
+    _, steps, _ = sizes
+    tile = rule.whole.nbytes // max(itemsize, 4)  # bytes take a register each: tiles of more of them spill
     if general:
-        height = min(FEW if steps <= FEW else tile, rule.steps)
-        return Form(height, tile // height if rule.steps > 1 else 1, False, (("s", "s"),) * len(operands), "whole")
+        height = min(FEW if steps <= FEW else tile, rule.whole.steps)
+        width = tile // height if rule.whole.steps > 1 else 1
+        return Form(height, width, False, (("s", "s"),) * len(operands))
+    return Form(*_tile(rule.whole, tile, sizes, operands))
+
+
+@lru_cache(maxsize=4096)
+def linked_form_of(
+    rule: Rule, sizes: tuple[int, int, int], operands: tuple[Operand, ...], itemsize: int, general: bool = False
+) -> Form:
+    """The kernel whose programs take a tile each, if `general` one for any sizes and strides."""
+    others, _, lanes = sizes
+    tile = rule.linked.nbytes // max(itemsize, 4)
+    if general:
+        return Form(min(tile, rule.linked.steps), 1, False, (("s", "s"),) * len(operands), min(32, rule.look))
+    height, width, inner, pattern = _tile(rule.linked, tile, sizes, operands)
+    even = all(operand.other % 16 == 0 and operand.lane % 16 == 0 for operand in operands)
+    rows = "one" if others * lanes == 1 else "even" if width == 1 and even else "any"
+    return Form(height, width, inner, pattern, min(32, rule.look // width), rows, lanes % width == 0)
+
+
+def _tile(
+    limits: Tile, tile: int, sizes: tuple[int, int, int], operands: tuple[Operand, ...]
+) -> tuple[int, int, bool, tuple[tuple[str, str], ...]]:
+    """The first four fields of a form whose tiles have up to so many elements."""
+    _, steps, lanes = sizes
     inner = abs(operands[0].lane) <= abs(operands[0].step)
     if inner:
-        width = min(_power_of_two(lanes), rule.lanes, tile)
-        height = min(_power_of_two(steps), tile // width, rule.steps)
+        width = min(_power_of_two(lanes), limits.lanes, tile)
+        height = min(_power_of_two(steps), tile // width, limits.steps)
     else:
-        height = min(_power_of_two(steps), rule.steps, tile)
-        width = min(_power_of_two(lanes), tile // height) if rule.steps > 1 else 1
+        height = min(_power_of_two(steps), limits.steps, tile)
+        width = min(_power_of_two(lanes), tile // height) if limits.steps > 1 else 1
     pattern = tuple((_class(operand.step, steps), _class(operand.lane, width)) for operand in operands)
-    return Form(height, width, inner, pattern, "whole")
+    return height, width, inner, pattern
 
 
-# ---------------------------------------------------------------------------------------------------- kernel text
-
-
-def launcher_of(name: str, sig: Sig, form: Form, dtype: np.dtype) -> Launcher:
-    """The kernel of one stage of a scan."""
-    key = (name, form, dtype)
+def launcher_of(name: str, sig: Sig, form: Form, dtype: np.dtype, aligned: bool) -> Launcher:
+    """The kernel of a scan."""
+    key = (name, form, dtype, aligned)
     launcher = sig.launchers.get(key)
     if launcher is None:
-        launcher = sig.launchers[key] = _write(name, sig, form, dtype)
-    return launcher
-
-
-def _write(name: str, sig: Sig, form: Form, dtype: np.dtype) -> Launcher:
-    """A kernel. Its arguments: the expression's, the totals of pieces, the output, sizes, and each operand's and the
-    output's strides."""
-    row = REDUCTIONS[NAMES[name]]
-    wide = accumulator(row, dtype)
-    value = type_row(wide).value
-    combine = row.function(row.combine, dtype)
-    neutral = identity(row, state_dtypes(row, dtype, wide=False))
-    parts = range(len(neutral))
-    # Steps run along one axis of a tile, lanes along the other, which is the one that lies nearer in memory.
-    axis, across, down = (0, "[None, :]", "[:, None]") if form.inner else (1, "[:, None]", "[None, :]")
-    shape = f"[{form.steps}, {form.lanes}]" if form.inner else f"[{form.lanes}, {form.steps}]"
-
-    def offset(k: object, classes: tuple[str, str]) -> str:
-        step, lane = classes
-        terms = [f"begin * step_{k} + ({'step' if step == '1' else f'step * step_{k}'})"]
-        if lane != "0":
-            terms.append("lane" if lane == "1" else f"lane * lane_{k}")
-        return " + ".join(terms)
-
-    def address(k: int) -> generate.Address:
-        return generate.Address(offset(k, form.pattern[k]))
-
-    body = generate.body(sig, address, shape)
-    pointers = [name for name, kind in body.parameters if kind.startswith("*")]
-    modules = body.modules | {"reduction"}
-
-    def combined(left: str, right: str, target: str, expand: str = "") -> str:
-        given = [f"{left}{j}{expand}" for j in parts] + [f"{right}{j}" for j in parts]
-        return f"{', '.join(f'{target}{j}' for j in parts)} = {combine}({', '.join(given)})"
-
-    def fold(function: str, target: str) -> str:
-        given = "x0" if len(neutral) == 1 else f"({', '.join(f'x{j}' for j in parts)})"
-        return f"{', '.join(f'{target}{j}' for j in parts)} = {function}({given}, {axis}, {combine})"
-
-    lines = [
-        "g = tl.program_id(0).to(tl.int64)",
-        f"l0 = (g % across) * {form.lanes}",
-        "g = g // across",
-        "part = g % splits",
-        "q = g // splits",
-    ]
-    scales = ["2 * " if is_complex(leaf) else "" for leaf in leaf_dtypes(sig)]
-    lines += [
-        f"{p} += {s}(q * other_{k} + l0 * lane_{k})" for k, (p, s) in enumerate(zip(pointers, scales, strict=True))
-    ]
-    lines += [
-        f"lane = tl.arange(0, {form.lanes}){across}",
-        f"step = tl.arange(0, {form.steps}){down}",
-        f"lane_m = lane < tl.minimum(lanes - l0, {form.lanes}).to(tl.int32)",
-        "lane = lane.to(tl.int64)",
-    ]
-    flat = f"tl.arange(0, {form.lanes})"
-    place = f"(q * splits + part) * lanes + l0 + {flat}"
-    lines += [f"c{j} = tl.full([{form.lanes}], {n}, {value})" for j, n in zip(parts, neutral, strict=True)]
-    if form.stage == "pieces":
-        mask = f"({flat} < lanes - l0) & (part > 0)"
-        double = "2 * " if is_complex(dtype) else ""
-        lines += [
-            f"c{j} = tl.load(t + {double}({place} - lanes) + {j}, mask={mask}, other={neutral[j]})" for j in parts
-        ]
-    loop = [
-        f"begin = tile * {form.steps}",
-        f"step_m = step < tl.minimum(steps - begin, {form.steps}).to(tl.int32)",
-        "m = step_m & lane_m",
-        *body.lines,
-    ]
-    modules.add("elementwise")
-    for j, result in zip(parts, body.value, strict=True):
-        cast = result if component(sig.dtype) == component(wide) else f"elementwise.cast({result}, {value})"
-        loop.append(f"x{j} = tl.where(m, tl.broadcast_to({cast}, {shape}), {neutral[j]})")
-    if form.steps > 1:
-        loop.append(fold("tl.reduce", "r"))
-    else:
-        loop += [f"r{j} = tl.reshape(x{j}, [{form.lanes}])" for j in parts]
-    # Nothing is combined with the neutral element: complex infinities would not survive it.
-    first = "(tile == 0)" if form.stage == "pieces" else "(tile == part * chunk)"
-    if form.stage != "totals":
-        loop.append(fold("tl.associative_scan", "x") if form.steps > 1 else "")
-        loop.append(combined("c", "x", "y", across))
-        loop += [f"y{j} = tl.where({first}, x{j}, y{j})" for j in parts]
-        results = [f"y{j}" for j in parts]
-        if wide != dtype:
-            results = [f"elementwise.cast({result}, {type_row(component(dtype)).value})" for result in results]
-        place_o = f"q * other_o + l0 * lane_o + {offset('o', form.pattern[-1])}"
-        loop += generate.store("o", generate.Address(place_o), tuple(results))
-    loop.append(combined("c", "r", "n"))
-    loop += [f"c{j} = tl.where({first}, r{j}, n{j})" for j in parts]
-    lines.append("for tile in range(part * chunk, tl.minimum((part + 1) * chunk, tl.cdiv(steps, STEPS))):")
-    lines += [f"    {line}" for line in loop if line]
-    if form.stage == "totals":
-        lines += generate.store(
-            "t", generate.Address(place, mask=f", mask={flat} < lanes - l0"), tuple(f"c{j}" for j in parts)
+        text, parameters = Writer(name, sig, form, dtype).kernel()
+        rule = RULES[sig.device.backend]
+        launcher = sig.launchers[key] = get_launcher(
+            Source.generated(text, "scan"),
+            tuple(parameters),
+            (("STEPS", form.steps),),
+            sig.device,
+            aligned=aligned,
+            options=(("num_warps", (rule.linked if form.look else rule.whole).num_warps),),
         )
-    names = [f"{part}_{k}" for k in (*range(len(pointers)), "o") for part in ("other", "step", "lane")]
-    parameters = [
-        *body.parameters,
-        ("t", type_row(wide).pointer),
-        ("o", type_row(dtype).pointer),
-        *((n, "i64") for n in ("across", "splits", "lanes", "steps", "chunk", *names)),
-    ]
-    text = generate.function("scan", [*(n for n, _ in parameters), "STEPS: tl.constexpr"], lines)
-    return get_launcher(
-        Source.generated(generate.module(modules, text), "scan"),
-        tuple(parameters),
-        (("STEPS", form.steps),),
-        sig.device,
-        aligned=False,
-        options=(("num_warps", RULES[sig.device.backend].num_warps),),
-    )
+    return launcher

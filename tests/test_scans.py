@@ -158,15 +158,104 @@ def test_errors(xp):
         xp.cumulative_sum(x, axis=0, dtype="text")
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_pieces(xp, device, rng, monkeypatch, name):
-    """What a GPU does where lanes do not fill it: totals of pieces, a scan of them, and the pieces."""
+# What a GPU does where lanes do not fill it: a program for each tile, which looks back at those before it.
+
+
+@pytest.fixture
+def linked(device, monkeypatch):
+    """Tiles of 16 elements in groups of 4, so that short arrays make chains of groups of groups; on the CPU with more
+    threads than it has cores."""
+    from nbx_array.backend.cpu import threads
     from nbx_array.kernels import scan
 
-    rule = scan.Rule(nbytes=512, lanes=4, steps=64, programs=40, num_warps=4)
-    monkeypatch.setitem(scan.RULES, device.backend, rule)
-    for dtype in ("int32", "float16", "float32", "float64", "complex64"):
-        for shape in (1,), (65,), (5003,), (301, 3), (3, 301), (2, 301, 5), (50, 40):
+    tile = scan.Tile(nbytes=64, lanes=4, steps=16, num_warps=1)
+    monkeypatch.setitem(scan.RULES, device.backend, scan.Rule(tile, tile, programs=40, look=4))
+    monkeypatch.setattr(threads.pool, "size", 5)
+    return scan
+
+
+def launches(xp, call):
+    """How many launches a call takes, and its result."""
+    before = xp.counters()["launches"]
+    result = xp.realize(call())
+    return xp.counters()["launches"] - before, result
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_linked_tiles(xp, rng, linked, name):
+    for dtype in ("int32", "float16", "float32", "float64", "complex64", "complex128"):
+        for shape in (1,), (65,), (5003,), (301, 3), (3, 301), (2, 301, 5), (50, 40), (3, 320):
             host = unit(make(rng, dtype, shape))
+            x = xp.realize(xp.asarray(host))
             for axis in range(host.ndim):
-                check(name, getattr(xp, name)(xp.asarray(host), axis=axis), host, axis)
+                check(name, getattr(xp, name)(x, axis=axis), host, axis)
+                check(name, getattr(xp, name)(x[::-1], axis=axis), host[::-1], axis)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "float64"])
+def test_lengths_about_ends_of_groups(xp, rng, linked, dtype):
+    # float64 and the like take tiles of half as many elements, and so reach further.
+    ends = sorted({k + d for k in (64, 128, 16 * 4, 16 * 16, 16 * 20, 16 * 64, 16 * 68, 16 * 256) for d in (-1, 0, 1)})
+    for n in ends:
+        host = make(rng, dtype, (n,))
+        x = xp.realize(xp.asarray(host))
+        count, got = launches(xp, lambda: xp.cumulative_sum(x))  # noqa: B023
+        check("cumulative_sum", got, host, 0)
+        assert count == 1, n
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_running_extremes_of_linked_tiles(xp, rng, linked, name):
+    for dtype in ("bool", "int8", "uint16", "int64", "float32"):
+        host = make(rng, dtype, (3001,))
+        if dtype == "float32":
+            host[1700] = np.nan
+        got = getattr(xp, name).accumulate(xp.asarray(host))
+        np.testing.assert_array_equal(np.asarray(got), getattr(np, name).accumulate(host))
+
+
+def test_special_numbers_of_linked_tiles(xp, linked):
+    zeros = np.asarray(xp.cumulative_sum(xp.full(2001, -0.0)))
+    assert np.signbit(zeros).all()  # no sum with a zero of ours
+    host = np.ones(2001)
+    host[1000] = np.inf
+    host[1500] = -np.inf
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(np.asarray(xp.cumulative_sum(xp.asarray(host))), np.cumsum(host))
+    numbers = np.ones(301, np.complex128)
+    numbers[0] = complex(np.inf, 2)
+    assert np.asarray(xp.cumulative_prod(xp.asarray(numbers)))[0] == numbers[0]
+
+
+def test_who_is_faster_changes_nothing(xp, rng, linked, monkeypatch):
+    """Sums are grouped alike whether each program finds all before it done or has to wait."""
+    from nbx_array.backend.cpu import threads
+
+    x = xp.realize(xp.asarray(make(rng, "float32", (40_003,))))
+    results = set()
+    for size in (1, 2, 7, 7, 7, 7):
+        monkeypatch.setattr(threads.pool, "size", size)
+        results.add(np.asarray(xp.cumulative_sum(x)).tobytes())
+    assert len(results) == 1
+
+
+def test_words_are_told_from_those_of_earlier_launches(xp, device, rng, linked, monkeypatch):
+    """On CUDA and HIP words are cleared once, and again before their tags would repeat."""
+    monkeypatch.setattr(linked, "LASTING", (device.backend,) if device.backend != "metal" else ())
+    monkeypatch.setattr(linked, "TAGS", 3)
+    monkeypatch.setattr(linked, "_kept", {})
+    for n in (3001, 90, 700, 3001, 3002, 64, 65, 5000, 200_000, 80, 4000):
+        for dtype in ("int32", "float64"):
+            host = make(rng, dtype, (n,))
+            check("cumulative_sum", xp.cumulative_sum(xp.asarray(host)), host, 0)
+    assert set(linked._kept) <= {device}
+
+
+def test_long_scans_are_one_launch(xp, device):
+    """With the rules of the device under test."""
+    for shape, axis in ((2**20, 0), (300_007, 0), ((3, 50_000), 1), ((50_000, 3), 0), ((2**14, 64), 0), ((2000, 9), 1)):
+        x = xp.realize(xp.ones(shape, dtype=xp.float32))
+        xp.realize(xp.cumulative_sum(x, axis=axis))
+        count, got = launches(xp, lambda: xp.cumulative_sum(x, axis=axis))  # noqa: B023
+        assert count == 1
+        np.testing.assert_array_equal(np.asarray(got), np.cumsum(np.ones(shape, np.float32), axis=axis))
