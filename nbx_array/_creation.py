@@ -1,6 +1,6 @@
 """Creation functions of the standard.
 
-`order` and `subok` are NumPy's: a new array lies in C order whatever is asked for, and there are no subclasses.
+`order` and `subok` are NumPy's: `_order` says how a new array lies in memory, and there are no subclasses.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nbx_array import _elementwise
+from nbx_array import _elementwise, _order
 from nbx_array._array import Array, as_value, broadcast_to, cast, filled, from_numpy, import_view, where
 from nbx_array._array import copy as copied
 from nbx_array._data_types import as_dtype
@@ -80,19 +80,37 @@ def asarray(
     read. dtype: None takes that of the data; Python scalars become bool, int64, float64 or complex128.
     copy: True always copies; False never does, and raises ValueError where that is impossible; None copies an ndarray
     too (memory that NumPy may write to could not be part of deferred expressions), but neither arrays of this
-    namespace nor what comes by DLPack. Raises TypeError for data without a dtype of arrays, OverflowError for ints
-    that the dtype cannot hold. Standard: creation functions, `asarray`.
+    namespace nor what comes by DLPack. order: "C" or "F" has the elements packed so, "A" as those of the data are, and
+    None as they come, or in C order where they are copied. Raises TypeError for data without a dtype of arrays,
+    OverflowError for ints that the dtype cannot hold. Standard: creation functions, `asarray`.
 
     >>> xp.asarray([[1, 2], [3, 4]])
     Array([[1, 2],
            [3, 4]], device='cpu')
     """
+    if order is not None and (letter := _order.chosen("asarray", order)) != "K":
+        return _in_order(obj, dtype, letter, device, copy)
     target = None if dtype is None else as_dtype(dtype, "asarray")
     if isinstance(obj, Array):
         return _of_array(obj, target, device, copy)
     if isinstance(obj, np.ndarray) or not hasattr(obj, "__dlpack__") or isinstance(obj, np.generic):
         return _of_host(obj, target, _device(device), copy)
     return _of_array(from_dlpack(obj, copy=copy), target, device, copy)
+
+
+def _in_order(obj: Any, dtype: Any, letter: str, device: Any, copy: bool | None) -> Array:
+    """What `asarray` gives, packed in the order that a letter names."""
+    if letter == "A" and isinstance(obj, np.ndarray):
+        letter = "F" if obj.flags.fnc else "C"
+    like = obj if isinstance(obj, Array) else None
+    copies = like is not None and _order.laid("asarray", like, letter) is not like  # that is a copy already
+    x = asarray(obj, dtype=dtype, device=device, copy=None if copy and copies else copy)
+    if letter == "A" and x is obj and not copy:
+        return x
+    result = _order.laid("asarray", x, letter, like)
+    if copy is False and result is not x:
+        raise ValueError(f"asarray: the array cannot be had in the order {letter!r} without a copy")
+    return result
 
 
 _PYTHON_FLOATS = (np.dtype(np.float64), np.dtype(np.complex128))  # what NumPy makes of Python's numbers
@@ -206,6 +224,20 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return import_view(x, None if device is None else detect.find_device(device), copy)
 
 
+def _reversed(name: str, order: Any) -> bool:
+    """Whether an order asks for the first axis to vary fastest."""
+    return _order.chosen(name, order, "CF") == "F"
+
+
+def _turned(shape: Any) -> Any:
+    return shape[::-1] if isinstance(shape, (tuple, list)) else shape
+
+
+def _of_like(name: str, order: Any, x: Array) -> str:
+    letter = _order.resolved(name, order, x)
+    return "C" if letter == "K" else letter
+
+
 def empty(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
     """An array of the given shape whose elements are whatever its memory held. The default dtype is float64.
 
@@ -214,6 +246,8 @@ def empty(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = No
     >>> xp.empty((2, 3)).shape
     (2, 3)
     """
+    if order != "C" and _reversed("empty", order):
+        return empty(_turned(shape), dtype, device=device).T
     where = _device(device)
     kind = default_float(where) if dtype is None else as_dtype(dtype, "empty")
     return _new(_shape(shape, kind, "empty"), kind, where)
@@ -238,7 +272,8 @@ def empty_like(
     """
     x = _array(x, "empty_like")
     chosen = x.dtype if dtype is None else dtype
-    return empty(x.shape if shape is None else shape, chosen, device=_device(device, x.device))
+    how = "C" if order == "K" else _of_like("empty_like", order, x)
+    return empty(x.shape if shape is None else shape, chosen, how, device=_device(device, x.device))
 
 
 def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
@@ -250,6 +285,8 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, 
     >>> xp.full(3, 7)
     Array([7, 7, 7], device='cpu')
     """
+    if order != "C" and _reversed("full", order):
+        return full(_turned(shape), fill_value, dtype, device=device).T
     where = _device(device, fill_value.device if isinstance(fill_value, Array) else None)
     if isinstance(fill_value, (Array, np.ndarray)):
         value = asarray(fill_value, dtype=dtype, device=where)
@@ -290,7 +327,8 @@ def full_like(
     """
     x = _array(x, "full_like")
     chosen = x.dtype if dtype is None else dtype
-    return full(x.shape if shape is None else shape, fill_value, dtype=chosen, device=_device(device, x.device))
+    how = "C" if order == "K" else _of_like("full_like", order, x)
+    return full(x.shape if shape is None else shape, fill_value, chosen, how, device=_device(device, x.device))
 
 
 def zeros(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
@@ -299,6 +337,8 @@ def zeros(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = No
     >>> xp.zeros(3)
     Array([0., 0., 0.], device='cpu')
     """
+    if order != "C" and _reversed("zeros", order):
+        return zeros(_turned(shape), dtype, device=device).T
     where = _device(device)
     kind = default_float(where) if dtype is None else as_dtype(dtype, "zeros")
     return filled(_shape(shape, kind, "zeros"), 0, kind, where, "zeros")
@@ -321,7 +361,8 @@ def zeros_like(
     """
     x = _array(x, "zeros_like")
     chosen = x.dtype if dtype is None else dtype
-    return zeros(x.shape if shape is None else shape, chosen, device=_device(device, x.device))
+    how = "C" if order == "K" else _of_like("zeros_like", order, x)
+    return zeros(x.shape if shape is None else shape, chosen, how, device=_device(device, x.device))
 
 
 def ones(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
@@ -330,6 +371,8 @@ def ones(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = Non
     >>> xp.ones(3)
     Array([1., 1., 1.], device='cpu')
     """
+    if order != "C" and _reversed("ones", order):
+        return ones(_turned(shape), dtype, device=device).T
     where = _device(device)
     kind = default_float(where) if dtype is None else as_dtype(dtype, "ones")
     return filled(_shape(shape, kind, "ones"), 1, kind, where, "ones")
@@ -352,7 +395,8 @@ def ones_like(
     """
     x = _array(x, "ones_like")
     chosen = x.dtype if dtype is None else dtype
-    return ones(x.shape if shape is None else shape, chosen, device=_device(device, x.device))
+    how = "C" if order == "K" else _of_like("ones_like", order, x)
+    return ones(x.shape if shape is None else shape, chosen, how, device=_device(device, x.device))
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Array:
@@ -497,6 +541,8 @@ def eye(
     Array([[0., 1., 0.],
            [0., 0., 1.]], device='cpu')
     """
+    if order != "C" and _reversed("eye", order):
+        return eye(n_rows if n_cols is None else n_cols, n_rows, -operator.index(k), dtype, device=device).T
     where = _device(device)
     chosen = default_float(where) if dtype is None else as_dtype(dtype, "eye")
     rows, columns = _shape((n_rows, n_rows if n_cols is None else n_cols), chosen, "eye")

@@ -18,6 +18,7 @@ from nbx_array._array import copy as copied
 from nbx_array._creation import _array, _arrays, _new, _shape, arange, asarray
 from nbx_array._data_types import as_dtype, result_type
 from nbx_array._expression import describe, from_view, realize, write
+from nbx_array._order import resolved
 from nbx_array._out import deliver
 from nbx_array._searching import searchsorted
 from nbx_array.memory import view as geometry
@@ -257,6 +258,7 @@ def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[i
 def reshape(x: Array, /, shape: tuple[int, ...], order: str = "C", *, copy: bool | None = None) -> Array:
     """The elements in C order in another shape, one length of which may be -1; with order "F" in Fortran's order.
 
+    order: "A" is "F" for an array that lies so in memory, else "C".
     copy: None gives a view where the strides allow it, True always copies, False raises ValueError where a copy would
     be needed. Raises ValueError where the sizes differ. Standard: manipulation functions, `reshape`.
 
@@ -265,7 +267,7 @@ def reshape(x: Array, /, shape: tuple[int, ...], order: str = "C", *, copy: bool
            [3, 4]], device='cpu')
     """
     x = _array(x, "reshape")
-    if order == "F":
+    if order != "C" and resolved("reshape", order, x, "CFA") == "F":
         turned = shape[::-1] if isinstance(shape, (tuple, list)) else (shape,)
         return reshape(x.T, tuple(turned), copy=copy).T
     try:

@@ -18,27 +18,30 @@ from nbx_array._manipulation import permute_dims
 from nbx_array._manipulation import reshape as _reshape
 from nbx_array._numpy_indexing import compress as _compress
 from nbx_array._numpy_indexing import unravel_index
-from nbx_array.memory.view import contiguous_strides, is_contiguous, reinterpret
+from nbx_array._order import chosen, in_memory_order, is_c, is_fortran, laid, resolved, strides_of
+from nbx_array.memory.view import is_contiguous, reinterpret
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
-    """A copy, packed in C order, or with order "F" in Fortran's. Source: NumPy, `copy`.
+    """A copy, packed in C order, with order "F" in Fortran's, and with "A" as the array is. Source: NumPy, `copy`.
 
     >>> xp.copy(xp.asarray([1, 2]))
     Array([1, 2], device='cpu')
     """
     x = _array(a, "copy")
-    return copied(x.T).T if order == "F" else copied(x)
+    return copied(x.T).T if order not in ("C", "K") and resolved("copy", order, x) == "F" else copied(x)
 
 
 def astype(
     x: Array, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
 ) -> Array:
-    """The array in another dtype. TypeError where `casting` does not allow it."""
+    """The array in another dtype, packed in an `order`. TypeError where `casting` does not allow it."""
     target = as_dtype(dtype, "astype")
     if casting != "unsafe" and not np.can_cast(x.dtype, target, casting):  # type: ignore[arg-type]
         raise TypeError(f"astype: cannot cast from {x.dtype} to {target} by the rule {casting!r}")
     result = cast(x, target)
+    if order != "K":
+        result = laid("astype", result, order, x)
     return copied(result) if result is x and copy else result
 
 
@@ -54,7 +57,9 @@ def transpose(x: Array, *axes: Any) -> Array:
 
 
 def flatten(x: Array, order: str = "C") -> Array:
-    """A copy of the elements as a vector."""
+    """A copy of the elements as a vector, in C order, with "F" in Fortran's, with "K" as they lie in memory."""
+    if order != "C" and chosen("flatten", order) == "K":
+        return _reshape(in_memory_order(x), (-1,), copy=True)
     return _reshape(x, (-1,), order, copy=True)
 
 
@@ -95,7 +100,7 @@ def view(x: Array, dtype: Any = None, type: Any = None) -> Array:
 
 def tobytes(x: Array, order: str = "C") -> bytes:
     """The elements' bytes, in C order or with "F" in Fortran's. Waits for the device."""
-    return asnumpy(x).tobytes(order)  # type: ignore[arg-type]
+    return asnumpy(x).tobytes("F" if resolved("tobytes", order, x) == "F" else "C")
 
 
 def setflags(x: Array, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
@@ -106,8 +111,7 @@ def setflags(x: Array, write: bool | None = None, align: bool | None = None, uic
 
 def strides(x: Array) -> tuple[int, ...]:
     """Bytes from one element to the next along each axis."""
-    steps = x.geo[0] if x.sig.op == "leaf" and x.sig.general else contiguous_strides(x.shape)
-    return tuple(step * x.itemsize for step in steps)
+    return tuple(step * x.itemsize for step in strides_of(x))
 
 
 def base(x: Array) -> Array | None:
@@ -132,13 +136,12 @@ class Flags:
     @property
     def c_contiguous(self) -> bool:
         """Whether the elements are packed in C order."""
-        return not (self.array.sig.op == "leaf" and self.array.sig.general)
+        return is_c(self.array)
 
     @property
     def f_contiguous(self) -> bool:
         """Whether the elements are packed in Fortran's order."""
-        view = self.array.memory()
-        return is_contiguous(view.shape[::-1], view.strides[::-1])
+        return is_fortran(self.array)
 
     contiguous = c_contiguous
 

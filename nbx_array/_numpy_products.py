@@ -16,6 +16,7 @@ from nbx_array._elementwise import conj, multiply, subtract
 from nbx_array._linear_algebra import matmul, tensordot
 from nbx_array._manipulation import expand_dims, moveaxis, permute_dims, reshape, stack
 from nbx_array._numpy_shapes import diagonal
+from nbx_array._order import laid_by
 from nbx_array._out import deliver
 from nbx_array._statistical import sum
 
@@ -109,7 +110,14 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 # ------------------------------------------------------------------------------------------------------ Einstein's sums
 
 
-def einsum(*operands: Any, out: Any = None, dtype: Any = None, optimize: Any = True, **options: Any) -> Array:
+def einsum(
+    *operands: Any,
+    out: Any = None,
+    dtype: Any = None,
+    order: str = "K",
+    casting: str = "safe",
+    optimize: Any = True,
+) -> Array:
     """Sums of products over the axes that letters name: "ij,jk->ik" is a matrix product.
 
     Several operands are combined in pairs, each pair as a stack of matrix products, in the order that opt_einsum finds,
@@ -140,7 +148,10 @@ def einsum(*operands: Any, out: Any = None, dtype: Any = None, optimize: Any = T
         terms.append((x, labels))
     ((x, labels),) = terms
     x, labels = _summed(x, labels, set(output))
-    return deliver("einsum", permute_dims(x, tuple(labels.index(label) for label in output)), out)
+    result = permute_dims(x, tuple(labels.index(label) for label in output))
+    if order != "K" and out is None:
+        result = laid_by("einsum", result, order, arrays)
+    return deliver("einsum", result, out)
 
 
 def einsum_path(*operands: Any, optimize: Any = "greedy", **options: Any) -> Any:

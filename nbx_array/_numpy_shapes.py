@@ -16,6 +16,7 @@ from nbx_array._creation import _array, _arrays, _new, arange, asarray
 from nbx_array._elementwise import clip, floor, minimum, round
 from nbx_array._expression import from_view, write
 from nbx_array._manipulation import _axes, concat, expand_dims, flip, moveaxis, permute_dims, reshape, stack, tile
+from nbx_array._order import chosen, in_memory_order
 from nbx_array._reduction import check_axes
 from nbx_array._searching import nonzero
 from nbx_array.memory.view import may_overlap
@@ -36,13 +37,13 @@ def array(
     options.pop("subok", None)
     options.pop("like", None)
     needless = copy and not isinstance(obj, (Array, np.ndarray))  # data of the host is copied anyway
-    x = asarray(obj, dtype=dtype, copy=None if needless else copy, **options)
+    x = asarray(obj, dtype=dtype, order=order, copy=None if needless else copy, **options)
     return x if x.ndim >= ndmin else x[(None,) * (ndmin - x.ndim)]
 
 
 def asanyarray(obj: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None) -> Array:
     """`asarray`: there are no subclasses. Source: NumPy, `asanyarray`."""
-    return asarray(obj, dtype=dtype, copy=copy)
+    return asarray(obj, dtype=dtype, order=order, copy=copy)
 
 
 def ascontiguousarray(obj: Any, dtype: Any = None) -> Array:
@@ -51,8 +52,7 @@ def ascontiguousarray(obj: Any, dtype: Any = None) -> Array:
     >>> xp.ascontiguousarray(xp.ones((2, 3)).T).flags.c_contiguous
     True
     """
-    x = asarray(obj, dtype=dtype)
-    x = copy(x) if x.sig.op == "leaf" and x.sig.general else x
+    x = asarray(obj, dtype=dtype, order="C")
     return x if x.ndim else x[None]
 
 
@@ -62,7 +62,8 @@ def asfortranarray(obj: Any, dtype: Any = None) -> Array:
     >>> xp.asfortranarray(xp.ones((2, 3))).strides
     (8, 16)
     """
-    return ascontiguousarray(asarray(obj, dtype=dtype).T).T
+    x = asarray(obj, dtype=dtype, order="F")
+    return x if x.ndim else x[None]
 
 
 def require(obj: Any, dtype: Any = None, requirements: Any = None) -> Array:
@@ -93,14 +94,17 @@ def size(x: Any, axis: int | None = None) -> int:
 
 
 def ravel(x: Any, order: str = "C") -> Array:
-    """The elements as a vector, in C order or with "F" in Fortran's: a view where there is one.
+    """The elements as a vector, in C order, with "F" in Fortran's, with "K" as they lie: a view where there is one.
 
     Source: NumPy, `ravel`.
 
     >>> xp.ravel(xp.asarray([[1, 2], [3, 4]]), order="F")
     Array([1, 3, 2, 4], device='cpu')
     """
-    return reshape(_array(x, "ravel"), (-1,), order)
+    x = _array(x, "ravel")
+    if order != "C" and chosen("ravel", order) == "K":
+        return reshape(in_memory_order(x), (-1,))
+    return reshape(x, (-1,), order)
 
 
 def transpose(x: Any, axes: Any = None) -> Array:

@@ -17,6 +17,7 @@ import numpy as np
 
 from nbx_array._array import Array, cast, where
 from nbx_array._array import _binary as binary
+from nbx_array._order import laid_by
 from nbx_array._out import deliver
 from nbx_array.kernels.pointwise import TABLE
 
@@ -78,8 +79,9 @@ class ufunc:
     """An element-wise function. Calling it with arrays alone costs a look at the arguments more than the function.
 
     out: an array that takes the result. where: a mask; elsewhere `out` keeps its elements, and without one they are 0.
-    dtype: what operands are cast to first, and the result's. casting: "unsafe" lets `out` take any dtype. order, subok:
-    accepted; the result lies in C order, and there are no subclasses.
+    dtype: what operands are cast to first, and the result's. casting: "unsafe" lets `out` take any dtype. order: "F"
+    has the result packed in Fortran's order, "A" where all operands lie so, else in C order. subok: accepted; there are
+    no subclasses.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -148,6 +150,8 @@ class ufunc:
             result = cast(result, out.dtype)
         if where is not True:
             result = _masked(self.name, result, where, out)
+        if order != "K" and out is None:
+            result = laid_by(self.name, result, order, operands)
         return deliver(self.name, result, out)
 
     # ----------------------------------------------------------------------------------------------- over axes

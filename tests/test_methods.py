@@ -137,6 +137,110 @@ def test_fortran_order(xp):
             agree(getattr(y, name)(*arguments, order="F"), getattr(data, name)(*arguments, order="F"))
 
 
+ORDERED = np.arange(24.0).reshape(2, 3, 4)
+LAYOUTS = {
+    "C": lambda a: a,
+    "F": lambda a: a.T,
+    "neither": lambda a: a.transpose(1, 0, 2),
+    "steps": lambda a: a[:, ::2, ::-1],
+    "0-d": lambda a: a[0, 0, 0],
+    "row": lambda a: a[0, 0],
+    "empty": lambda a: a[:, :0].T,
+}
+CREATED = {
+    "array": lambda m, a, order: m.array(a, order=order),
+    "asarray": lambda m, a, order: m.asarray(a, order=order),
+    "asanyarray": lambda m, a, order: m.asanyarray(a, order=order),
+    "copy": lambda m, a, order: m.copy(a, order=order),
+    "method copy": lambda m, a, order: a.copy(order),
+    "astype": lambda m, a, order: a.astype(m.float32, order=order),
+    "astype, same": lambda m, a, order: a.astype(m.float64, order=order, copy=False),
+    "add": lambda m, a, order: m.add(a, a, order=order),
+    "negative": lambda m, a, order: m.negative(a, order=order),
+    "zeros": lambda m, a, order: m.zeros(a.shape, order=order),
+    "ones": lambda m, a, order: m.ones(a.shape, order=order),
+    "full": lambda m, a, order: m.full(a.shape, 3, order=order),
+    "empty": lambda m, a, order: m.empty(a.shape, order=order) * 0,
+    "eye": lambda m, a, order: m.eye(3, 4, k=1, order=order),
+    "zeros_like": lambda m, a, order: m.zeros_like(a, order=order),
+    "ones_like": lambda m, a, order: m.ones_like(a, order=order),
+    "full_like": lambda m, a, order: m.full_like(a, 3, order=order),
+    "empty_like": lambda m, a, order: m.empty_like(a, order=order) * 0,
+    "einsum": lambda m, a, order: m.einsum("...,...->...", a, a, order=order),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", CREATED)
+@pytest.mark.parametrize("order", ["C", "F", "A", "f"])
+def test_order_that_a_result_lies_in(xp, name, layout, order):
+    """Elements, strides and flags are NumPy's."""
+    create = CREATED[name]
+    mine, numpys = LAYOUTS[layout](xp.asarray(ORDERED)), LAYOUTS[layout](ORDERED)
+    try:
+        wanted = create(np, numpys, order)
+    except ValueError:
+        with pytest.raises(ValueError, match=name):
+            create(xp, mine, order)
+        return
+    got = create(xp, mine, order)
+    np.testing.assert_array_equal(np.asarray(got), wanted)
+    assert got.dtype == wanted.dtype
+    if "empty" not in name and layout != "empty":  # times 0 the result is one of its own; strides of nothing are free
+        assert got.flags.c_contiguous == wanted.flags.c_contiguous
+        assert got.flags.f_contiguous == wanted.flags.f_contiguous
+        if order in "CFf":
+            assert got.strides == wanted.strides
+
+
+@pytest.mark.parametrize("order", ["F", "A"])
+def test_order_of_empty_arrays(xp, order):
+    x = xp.empty_like(xp.ones((2, 3)).T, order=order)
+    assert x.flags.f_contiguous and not x.flags.c_contiguous and x.strides == (8, 24)
+    assert xp.empty((2, 3), order="F").strides == (8, 16)
+
+
+def test_order_of_what_comes_from_numpy(xp):
+    a = ORDERED[0].T
+    assert xp.asarray(a, order="A").flags.fnc and xp.array(a, order="F").flags.fnc
+    assert xp.asarray(a, order="C").flags.c_contiguous
+    np.testing.assert_array_equal(np.asarray(xp.asarray(a, order="A")), a)
+    assert xp.asarray([[1, 2], [3, 4]], order="F").strides == (8, 16)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("order", ["C", "F", "A", "K", "k"])
+def test_order_that_elements_are_read_in(xp, layout, order):
+    mine, numpys = LAYOUTS[layout](xp.asarray(ORDERED)), LAYOUTS[layout](ORDERED)
+    agree(mine.flatten(order), numpys.flatten(order))
+    agree(mine.ravel(order), numpys.ravel(order))
+    agree(xp.ravel(mine, order=order), np.ravel(numpys, order=order))
+    if order in "CFA":
+        shape = (2, -1) if mine.size > 1 else (1, mine.size)
+        agree(mine.reshape(shape, order=order), numpys.reshape(shape, order=order))
+    mine.flatten(order)[...] = 0
+    agree(mine, numpys)
+
+
+@pytest.mark.parametrize("order, error", [("X", ValueError), ("CF", ValueError), (3, TypeError)])
+def test_orders_that_there_are_not(xp, order, error):
+    x = xp.asarray(ORDERED)
+    for name, create in CREATED.items():
+        with pytest.raises(error, match="order"):
+            create(xp, x, order)
+        if name != "einsum":
+            with pytest.raises(error):
+                create(np, ORDERED, order)
+    for call in (x.flatten, x.ravel, x.tobytes, lambda o: x.reshape(-1, order=o)):
+        with pytest.raises(error, match="order"):
+            call(order)
+    with pytest.raises(ValueError, match="reshape"):
+        x.reshape(-1, order="K")
+    with pytest.raises(ValueError, match="asarray"):
+        xp.asarray(x, order="F", copy=False)
+    assert xp.asarray(x.T, order="F", copy=False).base is not None
+
+
 # ------------------------------------------------------------------------------------------ other dtypes of a memory
 
 
