@@ -170,7 +170,7 @@ def element_wise(name: str, arity: int) -> Call:
     """A call of an element-wise function: with floats, with integers where it takes none."""
 
     def call(f: Any, d: Data) -> Any:
-        operand = d.n if name.startswith("bitwise") else d.x
+        operand = d.n if name.startswith("bitwise") or name in ("gcd", "lcm") else d.x
         return getattr(f, name)(*(operand, d.n if operand is d.n else d.y)[:arity])
 
     return call

@@ -82,6 +82,8 @@ _ROWS = [
     Pointwise("reciprocal", 1, "biufc", "number", _e("reciprocal"), _c("reciprocal")),
     Pointwise("maximum", 2, "biuf", "same", _e("maximum"), boolean=_e("logical_or")),
     Pointwise("minimum", 2, "biuf", "same", _e("minimum"), boolean=_e("logical_and")),
+    Pointwise("gcd", 2, "iu", "same", _e("gcd"), costly=True),
+    Pointwise("lcm", 2, "iu", "same", _e("lcm"), costly=True),
     Pointwise("copysign", 2, "biuf", "float", _e("copysign")),
     Pointwise("nextafter", 2, "biuf", "float", _e("nextafter"), native16=True),
     # comparison

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from nbx_array import _statistical
 from nbx_array._array import Array, cast, filled, where
 from nbx_array._creation import _array
 from nbx_array._elementwise import (
@@ -41,7 +40,7 @@ from nbx_array._elementwise import (
     subtract,
     trunc,
 )
-from nbx_array._operations import operands_of
+from nbx_array._operations import apply, operands_of
 from nbx_array._out import deliver
 from nbx_array._reduction import inexact
 from nbx_array._ufunc import ufunc
@@ -244,37 +243,26 @@ def float_power(x1: Operand, x2: Operand, /) -> Array:
 
 @ufunc
 def gcd(x1: Operand, x2: Operand, /) -> Array:
-    """The greatest common divisor of integers, by Euclid's algorithm. Waits for the device after each step.
+    """The greatest common divisor of integers, not negative; of 0 and 0 it is 0. The least integer's magnitude wraps.
 
-    Source: NumPy, `gcd`.
+    Raises TypeError for other dtypes than integers. Source: NumPy, `gcd`.
 
     >>> xp.gcd(xp.asarray([12, 18]), 8)
     Array([4, 2], device='cpu')
     """
-    a, b = _whole("gcd", x1, x2)
-    while bool(_statistical.max(b)) if b.size else False:
-        a, b = where(equal(b, 0), a, b), where(equal(b, 0), b, remainder(a, b))
-    return a
+    return apply(Array, "gcd", x1, x2)
 
 
 @ufunc
 def lcm(x1: Operand, x2: Operand, /) -> Array:
-    """The least common multiple of integers; 0 of 0. Source: NumPy, `lcm`.
+    """The least common multiple of integers, not negative; 0 where one is 0. What is too large wraps.
+
+    Raises TypeError for other dtypes than integers. Source: NumPy, `lcm`.
 
     >>> xp.lcm(xp.asarray([4, 6]), 10)
     Array([20, 30], device='cpu')
     """
-    a, b = _whole("lcm", x1, x2)
-    return multiply(floor_divide(a, maximum(gcd(a, b), 1)), b)
-
-
-def _whole(name: str, x1: Any, x2: Any) -> tuple[Array, Array]:
-    x, y = _pair(name, x1, x2)
-    total = x + y
-    if total.dtype.kind not in "iu":
-        raise TypeError(f"{name} is not defined for dtype {total.dtype}")
-    zero = filled(total.shape, 0, total.dtype, total.device, name)
-    return abs(zero + x), abs(zero + y)
+    return apply(Array, "lcm", x1, x2)
 
 
 degrees, radians = rad2deg, deg2rad

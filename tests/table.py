@@ -80,6 +80,8 @@ ROWS = [
     Row("reciprocal", ALL, result="number"),
     Row("maximum", REAL, 2, zeros=False),
     Row("minimum", REAL, 2, zeros=False),
+    Row("gcd", "iu", 2),
+    Row("lcm", "iu", 2),
     Row("copysign", REAL, 2, "float"),
     Row("nextafter", REAL, 2, "float", numpy=lambda x, y: np.where(x == y, y, np.nextafter(x, y))),  # float16: -0 to +0
     *(Row(name, ALL, 2, "bool") for name in ("equal", "not_equal")),

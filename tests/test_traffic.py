@@ -20,6 +20,7 @@ OPERATIONS = {
     "assignment by mask": lambda xp, x: x.__setitem__(x > 0, 0),
     "in place": lambda xp, x: x.__iadd__(x[:1]),
     "product": lambda xp, x: x @ x.T,
+    "divisors": lambda xp, x: xp.lcm(xp.gcd(xp.astype(x * 100, xp.int64), 12), 18),
 }
 # Not functions of arrays, or others by NumPy's names of them.
 OTHERS = {

@@ -153,6 +153,49 @@ def quotient(x, y):
 
 
 @triton.jit
+def unsigned_magnitude(x):
+    """|x| of integers as an unsigned one of the same width, which holds that of the least integer, too."""
+    if x.dtype.is_int_signed():
+        a = tl.where(x < 0, -x, x)
+        if x.dtype.primitive_bitwidth == 8:
+            return a.to(tl.uint8)
+        elif x.dtype.primitive_bitwidth == 16:
+            return a.to(tl.uint16)
+        elif x.dtype.primitive_bitwidth == 32:
+            return a.to(tl.uint32)
+        else:
+            return a.to(tl.uint64)
+    else:
+        return x
+
+
+@triton.jit
+def common_divisor(a, b):
+    """The greatest common divisor of unsigned integers by Euclid's algorithm; of a and 0 it is a."""
+    while any_lane(b != 0):
+        rest = a % tl.where(b == 0, 1, b).to(b.dtype)
+        a = tl.where(b == 0, a, b)
+        b = tl.where(b == 0, b, rest)
+    return a
+
+
+@triton.jit
+def gcd(x, y):
+    x, y = tl.broadcast(x, y)  # what the loop carries keeps its shape
+    return common_divisor(unsigned_magnitude(x), unsigned_magnitude(y)).to(x.dtype)
+
+
+@triton.jit
+def lcm(x, y):
+    """0 where one is 0. What is too large wraps."""
+    x, y = tl.broadcast(x, y)
+    a = unsigned_magnitude(x)
+    b = unsigned_magnitude(y)
+    divisor = common_divisor(a, b)
+    return ((a // tl.where(divisor == 0, 1, divisor).to(a.dtype)) * b).to(x.dtype)
+
+
+@triton.jit
 def exponent(x):
     """floor(log2(x)) of a positive finite x plus the exponent's bias, right for subnormals too; very small for 0."""
     mantissa: tl.constexpr = x.dtype.fp_mantissa_width
