@@ -33,7 +33,8 @@ def _launcher(
 ) -> Launcher:
     source = Source.generated(text, "pointwise")
     limits = rule(sig.device)
-    warps = limits.num_warps * sig.block // limits.block if constants[0][0] == "BLOCK" else limits.tile_warps
+    times = max(sig.block // limits.block, 1)
+    warps = times * limits.num_warps if constants[0][0] == "BLOCK" else limits.tile_warps
     options = (("num_warps", warps), *quickly(sig.device, quick))
     return get_launcher(source, tuple(parameters), constants, sig.device, aligned=aligned, options=options)
 
@@ -85,8 +86,8 @@ def _flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...], parts: tuple[
 
     modules: set[str] = set()
     masked = statements(generate.Address("base + i", paired=on_gpu))
-    if on_gpu:
-        # A mask keeps Triton from 16-byte accesses: every block but the last goes without.
+    if on_gpu and not sig.long:
+        # A mask keeps Triton from 16-byte accesses: every block but the last goes without, unless memory hardly counts.
         whole = statements(generate.Address("base + i", mask="", paired=True))
         lines = ["if base + BLOCK <= n:", *_indented(whole), "else:", *_indented(["m = i < n - base", *masked])]
     else:

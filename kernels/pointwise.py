@@ -28,6 +28,7 @@ class Pointwise(NamedTuple):
     integer: str | None = None  # likewise integers
     costly: bool = False  # worth storing rather than computing twice
     native16: bool = False  # works on 16-bit patterns: float16 and bfloat16 are not computed in float32
+    long: bool = False  # hundreds of statements or more: computing takes much longer than moving its operands
 
     def function(self, compute: np.dtype) -> str:
         """The Triton function for operands of dtype `compute`."""
@@ -60,7 +61,8 @@ def _unary_float(name: str, module: str, complex_module: str | None = "complex_f
 
 def _special(name: str, arity: int, module: str) -> Pointwise:
     """A function of `nbx_array.special`: of real numbers, its result floating point."""
-    return Pointwise(name, arity, "biuf", "float", f"special_{module}.{name}", costly=True)
+    long = module in ("gamma", "beta", "incomplete_gamma", "incomplete_beta", "zeta")
+    return Pointwise(name, arity, "biuf", "float", f"special_{module}.{name}", costly=True, long=long)
 
 
 _ROWS = [

@@ -335,8 +335,8 @@ def move(spec: Spec, recorded: Target, wanted: Target) -> Spec:
     if old == new:
         return spec
     block = dict(spec.constants).get("BLOCK", 0)
-    times = block // old.block if block and block % old.block == 0 else 0  # blocks of the rule's size
-    constants = tuple((k, times * new.block if k == "BLOCK" and times else v) for k, v in spec.constants)
-    warps = times * new.num_warps if times else new.tile_warps
+    flat = block and (block % old.block == 0 or rules.SHORT * block == old.block)
+    constants = tuple((k, new.block * block // old.block if k == "BLOCK" and flat else v) for k, v in spec.constants)
+    warps = new.num_warps * max(block // old.block, 1) if flat else new.tile_warps
     options = tuple((k, warps if k == "num_warps" else v) for k, v in spec.options)
     return spec._replace(constants=constants, options=options)

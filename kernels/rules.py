@@ -28,6 +28,10 @@ _RULES = {
 _HIP = {64: Rule(1024, 4, 1024, 4, 32), 32: Rule(1024, 8, 1024, 8, 32)}
 
 
+#: Of a rule's block an expression with a long function takes this part on a GPU.
+SHORT = 4
+
+
 def rule(device: Device) -> Rule:
     """The rule of a device."""
     if device.backend == "hip":
@@ -38,6 +42,19 @@ def rule(device: Device) -> Rule:
 def rule_of(target: Target) -> Rule:
     """The rule of a target, whether or not there is such a device."""
     return _HIP[target.warp_size] if target.backend == "hip" else _RULES[target.backend]
+
+
+def flat_block(device: Device, *, writes_only: bool, long: bool) -> int:
+    """The elements that a program of an expression's contiguous kernel takes.
+
+    What only writes is over so soon that small blocks are bound by how fast they start. Of a `long` function, which
+    computes much longer than it moves memory, Triton writes the body once for each element of a thread: on a GPU it
+    takes a quarter (`betainc` of float64 is compiled for gfx942 in 8 s so; in two forms of a rule's block in 34 s).
+    """
+    block = rule(device).block
+    if long and device.backend != "cpu":
+        return block // SHORT
+    return 4 * block if writes_only else block
 
 
 def has_short_warps(device: Device) -> bool:

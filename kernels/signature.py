@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from nbx_array.backend.contract import Device, get_device
 from nbx_array.backend.launcher import Launcher
-from nbx_array.kernels.rules import rule
+from nbx_array.kernels import rules
+from nbx_array.kernels.pointwise import TABLE
 from nbx_array.kernels.types import check_device
 from nbx_array.memory import Storage, allocator
 
@@ -46,6 +47,7 @@ class Sig:
         "launchers",  # launchers of every other form, by a key of that form
         "leaf",  # the signature of this expression once realised
         "leaves",  # number of array operands
+        "long",  # some operation computes much longer than it moves memory, see `Pointwise`
         "nodes",  # number of operations
         "op",
         "read",  # of an element that was read: address -> the ctypes object of its memory; None for all others
@@ -67,6 +69,7 @@ class Sig:
     read: Callable[[int], Any] | None
     aligned: bool
     inside: bool
+    long: bool
     nodes: int
     leaves: int
     scalars: int
@@ -99,6 +102,7 @@ class Sig:
         self.aligned = aligned and all(kid.aligned for kid in kids)
         self.costly = costly
         self.inside = any(kid.costly or kid.inside for kid in kids)
+        self.long = (op in TABLE and TABLE[op].long) or any(kid.long for kid in kids)
         self.nodes = sum(kid.nodes for kid in kids) + (op not in ("leaf", "scalar", "same"))
         self.leaves = sum(kid.leaves for kid in kids) + (op == "leaf")
         self.scalars = sum(kid.scalars for kid in kids) + (op == "scalar")
@@ -111,8 +115,7 @@ class Sig:
         self.read = None
         self.launchers = {}
         self.seen = 0
-        # writing alone is over so soon that small blocks are bound by how fast they start
-        self.block = rule(device).block * (1 if self.leaves else 4)
+        self.block = rules.flat_block(device, writes_only=not self.leaves, long=self.long)
         self.runs = 0
 
     def __repr__(self) -> str:
