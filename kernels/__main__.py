@@ -15,7 +15,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import date
 from pathlib import Path
@@ -27,6 +27,8 @@ from nbx_array.backend.contract import Target
 from nbx_array.kernels import registry
 
 RECORDED = "recorded"
+#: The GPUs that Triton makes machine code for and that every kernel is compiled for.
+EVERY = ("gfx90a", "gfx942", "gfx1100", "gfx1201", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120")
 
 
 class Task(NamedTuple):
@@ -69,22 +71,22 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"FAILED {task}: {outcome.problem}", flush=True)
             elif options.verbose or count % 100 == 0:
                 print(f"{count:6} {task}", flush=True)
+            if options.report and (count % 100 == 0 or count == len(tasks)):  # of a run that is ended, too
+                Path(options.report).write_text(_report(tasks, outcomes), encoding="utf-8")
     good = sum(not outcome.problem for outcome in outcomes.values())
     print(f"{good} of {len(tasks)} compiled in {time.monotonic() - start:.1f} s")
-    if options.report:
-        Path(options.report).write_text(_report({task: outcomes[task] for task in tasks}), encoding="utf-8")
     return 0 if good == len(tasks) else 1
 
 
-def _report(outcomes: Mapping[Task, Outcome]) -> str:
+def _report(tasks: Sequence[Task], outcomes: Mapping[Task, Outcome]) -> str:
     """What came of each family for each target, and what the notes of AMD's code objects say, as Markdown."""
-    targets = list(dict.fromkeys(task.target for task in outcomes))
-    families = list(dict.fromkeys(task.family for task in outcomes))
-    made, good = Counter[tuple[str, Target]](), Counter[tuple[str, Target]]()
-    for task, outcome in outcomes.items():
+    targets = list(dict.fromkeys(task.target for task in tasks))
+    families = list(dict.fromkeys(task.family for task in tasks))
+    wanted, good = Counter[tuple[str, Target]](), Counter[tuple[str, Target]]()
+    for task in tasks:
         for family in (task.family, "all"):
-            made[family, task.target] += 1
-            good[family, task.target] += not outcome.problem
+            wanted[family, task.target] += 1
+            good[family, task.target] += task in outcomes and not outcomes[task].problem
     lines = [
         "# Kernels compiled for each target",
         "",
@@ -96,7 +98,9 @@ def _report(outcomes: Mapping[Task, Outcome]) -> str:
     ]
     for family in (*families, "all"):
         cells = (
-            f"{made[family, t]}" if good[family, t] == made[family, t] else f"{good[family, t]} of {made[family, t]}"
+            f"{wanted[family, t]}"
+            if good[family, t] == wanted[family, t]
+            else f"{good[family, t]} of {wanted[family, t]}"
             for t in targets
         )
         lines.append(f"| {family} | {' | '.join(cells)} |")
@@ -121,7 +125,9 @@ def _report(outcomes: Mapping[Task, Outcome]) -> str:
             sum(bool(note.spilled_scalars) for note, _ in known),
         )
         lines.append(f"| {target} | {len(known)} | {most} | {spilled} | {scalars} |")
-    failed = [f"- {task}: {outcome.problem}" for task, outcome in outcomes.items() if outcome.problem]
+    failed = [f"- {task}: {outcomes[task].problem}" for task in tasks if task in outcomes and outcomes[task].problem]
+    if len(outcomes) < len(tasks):
+        lines += ["", f"The run was ended after {len(outcomes)} of {len(tasks)} kernels."]
     return "\n".join([*lines, *(["", "Not compiled, or not as they should be:", "", *failed] if failed else []), ""])
 
 
@@ -135,7 +141,8 @@ def _parser() -> argparse.ArgumentParser:
         action="extend",
         required=True,
         type=_targets,
-        help="sm_80, sm_90, ..., gfx942, gfx1100, ..., apple7, ..., cpu; several with commas between them",
+        help="sm_80, sm_90, ..., gfx942, gfx1100, ..., apple7, ..., cpu; several with commas between them; all: "
+        f"{', '.join(EVERY)}",
     )
     source = command.add_mutually_exclusive_group()
     source.add_argument("--list", metavar="FILE", help="compile what a program recorded with NBX_RECORD=FILE")
@@ -149,7 +156,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _targets(text: str) -> list[Target]:
     try:
-        return [parse_target(part) for part in text.split(",")]
+        return [parse_target(part) for part in (EVERY if text == "all" else text.split(","))]
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

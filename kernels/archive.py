@@ -17,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 from nbx_array.backend import archive, compiler
 from nbx_array.backend.ahead import absent_device, kernels_of, parse_target
@@ -25,34 +26,35 @@ from nbx_array.backend.recording import Spec
 from nbx_array.kernels import fused, indexing, matmul, reduction, registry, scan, signature, sort
 from nbx_array.kernels.linalg import jacobi
 from nbx_array.kernels.pointwise import TABLE
-from nbx_array.kernels.registry import INTEGERS, Launches, dtypes_of, flat
+from nbx_array.kernels.registry import INTEGERS, Dtypes, Launches, dtypes_of, factored, flat
 from nbx_array.kernels.rules import rule
 from nbx_array.kernels.types import is_complex, kind
 from nbx_array.memory import View, wrap
 
 #: What the archive is for. Apple's families take the same kernels.
 TARGETS = ("cpu", "apple7")
+HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 BOOL, INT64, UINT64 = np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.uint64)
 
 
-def mixed(device: Device) -> Launches:
+def mixed(device: Device, dtypes: Dtypes) -> Launches:
     """What packed arrays of one dtype leave out: comparisons of uint64 with int64, copies, casts from complex."""
     signed, unsigned = signature.leaf(INT64, device), signature.leaf(UINT64, device)
     for row in TABLE.values():
         if row.rule == "compare" and row.arity == 2:
             for kids in ((signed, unsigned), (unsigned, signed)):
                 yield flat(row.name, kids, INT64, BOOL)
-    for source in filter(is_complex, dtypes_of(device)):
-        for target in dtypes_of(device):
+    for source in filter(is_complex, dtypes):
+        for target in dtypes:
             if not is_complex(target):
                 yield flat("astype", (signature.leaf(source, device),), None, target)
-    for dtype in dtypes_of(device):
+    for dtype in dtypes:
         yield flat("astype", (signature.leaf(dtype, device),), None, dtype)
 
 
-def copies(device: Device) -> Launches:
+def copies(device: Device, dtypes: Dtypes) -> Launches:
     """Copies from and to any strides."""
-    for dtype in dtypes_of(device):
+    for dtype in dtypes:
         leaf = signature.leaf(dtype, device, general=True)
         copy = signature.operation("astype", (leaf,), None, dtype, device, general=True)
         for outer in fused.OUTER:
@@ -62,13 +64,13 @@ def copies(device: Device) -> Launches:
                 yield partial(fused._plan, copy, shape, (steps,), (*steps[:-1], 2 * steps[-1]), True, True)
 
 
-def indexed(device: Device) -> Launches:
+def indexed(device: Device, dtypes: Dtypes) -> Launches:
     """Offsets of index arrays, gather and scatter of any sizes, positions of masks, counts."""
     limits = rule(device)
     for dtype in INTEGERS:
         for first in (True, False):
             yield partial(indexing.offsets_launcher, dtype, first, device)
-    for dtype in dtypes_of(device):
+    for dtype in dtypes:
         for columns in (1, limits.side, limits.tile):
             for name in ("gather", "scatter"):
                 yield partial(indexing.move_launcher, name, dtype, 2, columns, device, True)
@@ -78,33 +80,33 @@ def indexed(device: Device) -> Launches:
         yield partial(indexing.tally_launcher, wide, device)
 
 
-def products(device: Device) -> Launches:
+def products(device: Device, dtypes: Dtypes) -> Launches:
     """Products of matrices of any sizes and strides."""
     nowhere = wrap(0, 0, device, None)
-    for dtype in dtypes_of(device):
+    for dtype in dtypes:
         matrix = View(nowhere, dtype, (1, 9, 9), (81, 9, 1))
         for subtract in (False, True):
             for conjugate in ("", "a", "b") if is_complex(dtype) else ("",):
                 yield partial(matmul.product_launcher, matrix, matrix, matrix, subtract, conjugate, True)
 
 
-def reductions(device: Device) -> Launches:
+def reductions(device: Device, dtypes: Dtypes) -> Launches:
     """Reductions of rows of any length: of few long ones, by stages, and of many short ones."""
     for row in reduction.TABLE.values():
-        for dtype in dtypes_of(device):
+        for dtype in dtypes:
             if kind(dtype) in row.kinds:
                 leaf = signature.leaf(dtype, device)
                 for form in reduction.GENERAL_FORMS:
                     yield partial(reduction.general_launcher, row, leaf, *form)
 
 
-def scans(device: Device) -> Launches:
+def scans(device: Device, dtypes: Dtypes) -> Launches:
     """Running sums, products and extremes of any sizes and strides: short and long ones, and those that take a program
     for each tile."""
     rule = scan.RULES[device.backend]
     for name, reduced in scan.NAMES.items():
         row = reduction.TABLE[reduced]
-        for dtype in dtypes_of(device):
+        for dtype in dtypes:
             if kind(dtype) in row.kinds and reduction.result_dtype(row, dtype) == dtype:
                 leaf = signature.leaf(dtype, device)
                 wide = reduction.accumulator(row, dtype)
@@ -116,11 +118,11 @@ def scans(device: Device) -> Launches:
                     yield partial(scan.launcher_of, name, leaf, form, dtype, False)
 
 
-def sorts(device: Device) -> Launches:
+def sorts(device: Device, dtypes: Dtypes) -> Launches:
     """Sorting of short rows, the passes over long ones, and searching."""
     wanted = (True, False), (False, True), (True, True)
     nowhere = wrap(0, 0, device, None)
-    for dtype in dtypes_of(device):
+    for dtype in dtypes:
         if is_complex(dtype):
             continue
         for values, indices in wanted:
@@ -137,19 +139,18 @@ def sorts(device: Device) -> Launches:
             yield partial(sort.search, vector, vector, vector, right=right)
 
 
-def rotations(device: Device) -> Launches:
+def rotations(device: Device, dtypes: Dtypes) -> Launches:
     """Orthogonal vectors of small matrices of any sizes."""
     nowhere = wrap(0, 0, device, None)
-    for dtype in dtypes_of(device):
-        if kind(dtype) in "fc":
-            for size in (2, 4, 8, 16, 32, 64):
-                w = View(nowhere, dtype, (1, size, size), (size * size, size, 1))
-                for v in (None, w):
-                    for finite in (True, False):
-                        yield partial(jacobi.small_launcher, w, v, finite, general=True)
+    for dtype in factored(dtypes):
+        for size in (2, 4, 8, 16, 32, 64):
+            w = View(nowhere, dtype, (1, size, size), (size * size, size, 1))
+            for v in (None, w):
+                for finite in (True, False):
+                    yield partial(jacobi.small_launcher, w, v, finite, general=True)
 
 
-FAMILIES: dict[str, Callable[[Device], Launches]] = {
+FAMILIES: dict[str, Callable[[Device, Dtypes], Launches]] = {
     **{name: registry.FAMILIES[name] for name in ("pointwise", "special", "scalars", "casts", "where", "creation")},
     "mixed": mixed,
     "copies": copies,
@@ -166,9 +167,10 @@ FAMILIES: dict[str, Callable[[Device], Launches]] = {
 
 
 def specs(target: Target, families: Iterable[str]) -> list[Spec]:
-    """The kernels of families for a target, those that are alike side by side."""
+    """The kernels of families for a target in every dtype, 16-bit floats too; those that are alike side by side."""
     with absent_device(target) as device:
-        made = [spec for family in families for spec in kernels_of(FAMILIES[family](device), device)]
+        dtypes = (*dtypes_of(device), *HALVES)
+        made = [spec for family in families for spec in kernels_of(FAMILIES[family](device, dtypes), device)]
     return sorted(dict.fromkeys(made), key=lambda spec: (spec.source.name, spec.source.text or "", str(spec)))
 
 

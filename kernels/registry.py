@@ -1,8 +1,8 @@
 """Every kernel family, and for each the launches that stand for it.
 
 Compiling ahead asks here what there is to compile, and CI compiles all of it for every target. A family is a function
-of a device that yields launches: functions of no arguments that would launch a kernel or fetch its launcher. They are
-called to learn which kernel that is, and never reach the launch itself, so addresses are 0.
+of a device and of the dtypes wanted that yields launches: functions of no arguments that would launch a kernel or fetch
+its launcher. They are called to learn which kernel that is, and never reach the launch itself, so addresses are 0.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from nbx_array.kernels.types import component, default_float, is_complex, kind
 from nbx_array.memory import View, wrap
 
 Launches = Iterator[Callable[[], object]]
+Dtypes = tuple[np.dtype, ...]
 
 INTEGERS: tuple[np.dtype, ...] = tuple(
     np.dtype(name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -50,8 +51,13 @@ def dtypes_of(device: Device) -> tuple[np.dtype, ...]:
     return tuple(dtype for dtype in DTYPES if wide or component(dtype) != np.float64)
 
 
-def _of_kind(kinds: str, device: Device) -> list[np.dtype]:
-    return [dtype for dtype in dtypes_of(device) if kind(dtype) in kinds]
+def _of_kind(kinds: str, dtypes: Dtypes) -> list[np.dtype]:
+    return [dtype for dtype in dtypes if kind(dtype) in kinds]
+
+
+def factored(dtypes: Dtypes) -> list[np.dtype]:
+    """The dtypes that linear algebra takes; 16-bit floats are refused there."""
+    return [dtype for dtype in _of_kind("fc", dtypes) if component(dtype).itemsize > 2]
 
 
 def flat(op: str, kids: tuple[signature.Sig, ...], compute: np.dtype | None, dtype: np.dtype) -> Callable[[], object]:
@@ -59,10 +65,10 @@ def flat(op: str, kids: tuple[signature.Sig, ...], compute: np.dtype | None, dty
     return lambda: fused.flat_launcher(sig)
 
 
-def _computed(row: Pointwise, device: Device) -> Iterator[tuple[np.dtype, np.dtype]]:
+def _computed(row: Pointwise, device: Device, dtypes: Dtypes) -> Iterator[tuple[np.dtype, np.dtype]]:
     """The dtypes that a function is computed in, each with the result's."""
     known = set()
-    for dtype in dtypes_of(device):
+    for dtype in dtypes:
         with contextlib.suppress(UnsupportedDtype):
             compute, result = resolve(row, dtype, default_float(device))
             if compute not in known:
@@ -70,61 +76,61 @@ def _computed(row: Pointwise, device: Device) -> Iterator[tuple[np.dtype, np.dty
                 yield compute, result
 
 
-def pointwise(device: Device) -> Launches:
+def pointwise(device: Device, dtypes: Dtypes) -> Launches:
     """Every function of the standard for every dtype that it is computed in, over contiguous arrays."""
-    yield from _over_arrays([row for row in TABLE.values() if row.name not in SPECIAL], device)
+    yield from _over_arrays([row for row in TABLE.values() if row.name not in SPECIAL], device, dtypes)
 
 
-def special(device: Device) -> Launches:
+def special(device: Device, dtypes: Dtypes) -> Launches:
     """Every special function, likewise."""
-    yield from _over_arrays(SPECIAL.values(), device)
+    yield from _over_arrays(SPECIAL.values(), device, dtypes)
 
 
-def _over_arrays(rows: Iterable[Pointwise], device: Device) -> Launches:
+def _over_arrays(rows: Iterable[Pointwise], device: Device, dtypes: Dtypes) -> Launches:
     for row in rows:
-        for compute, result in _computed(row, device):
+        for compute, result in _computed(row, device, dtypes):
             yield flat(row.name, (signature.leaf(compute, device),) * row.arity, compute, result)
 
 
-def scalars(device: Device) -> Launches:
+def scalars(device: Device, dtypes: Dtypes) -> Launches:
     """Every function of the standard of two operands with a scalar on either side."""
     for row in TABLE.values():
         if row.arity == 2 and row.name not in SPECIAL:
-            for compute, result in _computed(row, device):
+            for compute, result in _computed(row, device, dtypes):
                 array, number = signature.leaf(compute, device), signature.scalar(compute, device)
                 yield flat(row.name, (array, number), compute, result)
                 yield flat(row.name, (number, array), compute, result)
 
 
-def casts(device: Device) -> Launches:
+def casts(device: Device, dtypes: Dtypes) -> Launches:
     """From every dtype to every other one that is not of a lesser kind."""
-    for source in dtypes_of(device):
-        for target in dtypes_of(device):
+    for source in dtypes:
+        for target in dtypes:
             if source != target and (is_complex(target) or not is_complex(source)):
                 yield flat("astype", (signature.leaf(source, device),), None, target)
 
 
-def choice(device: Device) -> Launches:
+def choice(device: Device, dtypes: Dtypes) -> Launches:
     """`where` for every dtype."""
     condition = signature.leaf(np.dtype(np.bool_), device)
-    for dtype in dtypes_of(device):
+    for dtype in dtypes:
         yield flat("where", (condition, *(signature.leaf(dtype, device),) * 2), None, dtype)
 
 
-def created(device: Device) -> Launches:
+def created(device: Device, dtypes: Dtypes) -> Launches:
     """Arrays filled with one value, `arange` and `linspace`."""
-    for dtype in dtypes_of(device):
+    for dtype in dtypes:
         fill = signature.scalar(dtype, device)
         yield lambda fill=fill: fused.flat_launcher(fill)  # type: ignore[misc]
-    for dtype in (*INTEGERS, *_of_kind("f", device)):
+    for dtype in (*INTEGERS, *_of_kind("f", dtypes)):
         yield lambda dtype=dtype: creation.arithmetic(0, dtype, device, 0, 1, 1)  # type: ignore[misc]
-    for dtype in _of_kind("f", device):
+    for dtype in _of_kind("f", dtypes):
         yield lambda dtype=dtype: creation.spaced(0, dtype, device, 0.0, 1.0, 2, True)  # type: ignore[misc]
 
 
-def strided(device: Device) -> Launches:
+def strided(device: Device, dtypes: Dtypes) -> Launches:
     """Addition of a matrix and its transpose, of a row and of a number, and a copy to every other element."""
-    for dtype in dtypes_of(device):
+    for dtype in dtypes:
         leaf = signature.leaf(dtype, device, general=True)
         add = signature.operation(
             "logical_or" if dtype.kind == "b" else "add", (leaf, leaf), dtype, dtype, device, general=True
@@ -135,13 +141,13 @@ def strided(device: Device) -> Launches:
         yield lambda copy=copy: fused.plan(copy, (9999,), ((1,),), (2,), True)  # type: ignore[misc]
 
 
-def indexed(device: Device) -> Launches:
+def indexed(device: Device, dtypes: Dtypes) -> Launches:
     """Offsets of index arrays, gather and scatter, positions of masks, counts."""
     for dtype in INTEGERS:
         for first in (True, False):
             yield lambda dtype=dtype, first=first: indexing.offsets_launcher(dtype, first, device)  # type: ignore[misc]
     nowhere = wrap(0, 0, device, None)
-    for dtype in dtypes_of(device):
+    for dtype in dtypes:
         values = View(nowhere, dtype, (1, 1, 1), (1, 1, 1))
         for before, after in ((1, 1), (1, 99), (9, 1)):
             places = indexing.Places(0, dtype, View(nowhere, np.dtype(np.int64), (1,), (1,)), before, 1, after, 1, 1)
@@ -155,16 +161,16 @@ def indexed(device: Device) -> Launches:
             yield partial(indexing.last_launcher, name, wide, device)
 
 
-def products(device: Device) -> Launches:
+def products(device: Device, dtypes: Dtypes) -> Launches:
     """Products of small and of large matrices."""
     nowhere = wrap(0, 0, device, None)
-    for dtype in dtypes_of(device):
+    for dtype in dtypes:
         for size in (1, 999):
             matrix = View(nowhere, dtype, (1, size, size), (1, size, 1))
             yield lambda matrix=matrix: matmul.multiply(matrix, matrix, matrix)  # type: ignore[misc]
 
 
-def reductions(device: Device) -> Launches:
+def reductions(device: Device, dtypes: Dtypes) -> Launches:
     """Every reduction, for every dtype of a long array, and for float32 in the other forms: short, of rows, of columns,
     of strided dimensions."""
     square = (992, 992)
@@ -175,7 +181,7 @@ def reductions(device: Device) -> Launches:
         ((9, 99, 99), (0, 2)),
     ]
     for row in reduction.TABLE.values():
-        cases = [(dtype, (999_999,), (0,)) for dtype in dtypes_of(device) if kind(dtype) in row.kinds]
+        cases = [(dtype, (999_999,), (0,)) for dtype in dtypes if kind(dtype) in row.kinds]
         for dtype, shape, axes in (*cases, *((FLOATS[0], *form) for form in forms)):
             sig = signature.leaf(dtype, device)
             yield lambda row=row, sig=sig, shape=shape, axes=axes: reduction.plan(  # type: ignore[misc]
@@ -183,7 +189,7 @@ def reductions(device: Device) -> Launches:
             )
 
 
-def transforms(device: Device) -> Launches:
+def transforms(device: Device, dtypes: Dtypes) -> Launches:
     """Fourier transforms: a pass of every radix, first and later, and what comes before and after passes."""
     kernels: list[tuple[str, dict[str, object]]] = [("prepare", {"KIND": form}) for form in ("complex", "real", "half")]
     read = len(kernels)  # the others never read an array that is not aligned
@@ -191,14 +197,14 @@ def transforms(device: Device) -> Launches:
     kernels += [("butterflies", {"R": radix, "FIRST": False}) for radix in fft.RADICES if radix > 1]
     kernels += [("deliver", {"REAL": real}) for real in (True, False)]
     kernels += [(name, {}) for name in fft.ARGUMENTS if name not in ("prepare", "butterflies", "deliver")]
-    for dtype in _of_kind("c", device):
+    for dtype in _of_kind("c", dtypes):
         for aligned in (True, False):
             for name, constants in kernels[: None if aligned else read]:
                 arguments = (name, dtype, False, aligned, tuple(constants.items()), device)
                 yield lambda arguments=arguments: fft.launcher_of.__wrapped__(*arguments)  # type: ignore[misc]
 
 
-def scans(device: Device) -> Launches:
+def scans(device: Device, dtypes: Dtypes) -> Launches:
     """Running sums, products and extremes for every dtype: along rows and columns by programs that go along the axis,
     of vectors and along long columns by those that take a tile each."""
     shapes = (
@@ -209,7 +215,7 @@ def scans(device: Device) -> Launches:
     )
     for name, reduced in scan.NAMES.items():
         row = reduction.TABLE[reduced]
-        for dtype in dtypes_of(device):
+        for dtype in dtypes:
             if kind(dtype) in row.kinds and reduction.result_dtype(row, dtype) == dtype:
                 sig = signature.leaf(dtype, device)
                 for sizes, strides, linked in shapes:
@@ -220,11 +226,11 @@ def scans(device: Device) -> Launches:
                     yield partial(scan.launcher_of, name, sig, form, dtype, linked)
 
 
-def sorts(device: Device) -> Launches:
+def sorts(device: Device, dtypes: Dtypes) -> Launches:
     """Sorting of short rows, the passes over long ones, and searching, for every real dtype."""
     nowhere = wrap(0, 0, device, None)
     small = np.dtype(np.int32)
-    for dtype in dtypes_of(device):
+    for dtype in dtypes:
         if is_complex(dtype):
             continue
         row = View(nowhere, dtype, (1, 99), (99, 1), 0)
@@ -241,19 +247,19 @@ def sorts(device: Device) -> Launches:
             yield partial(sort.search, vector, vector, vector, right=right)
 
 
-def distinct(device: Device) -> Launches:
+def distinct(device: Device, dtypes: Dtypes) -> Launches:
     """Counting and placing the distinct elements of sorted vectors, for every dtype, with all that is asked for."""
-    for dtype in dtypes_of(device):
+    for dtype in dtypes:
         yield partial(sets.count_launcher, dtype, device)
         for wanted in ((False, False, False), (False, False, True), (False, True, False), (True, True, True)):
             yield partial(sets.place_launcher, dtype, device, *wanted)
 
 
-def factorisations(device: Device) -> Launches:
+def factorisations(device: Device, dtypes: Dtypes) -> Launches:
     """Blocks and panels of factorisations, of few rows and of many; rotations of small and of large matrices."""
     nowhere = wrap(0, 0, device, None)
     flag = View(nowhere, np.dtype(np.int64), (1,), (1,))
-    for dtype in _of_kind("fc", device):
+    for dtype in factored(dtypes):
         small = View(nowhere, dtype, (1, 9, 9), (81, 9, 1))
         large = View(nowhere, dtype, (1, 999, 99), (98901, 99, 1))
         pivots = View(nowhere, flag.dtype, (1, 99), (99, 1))
@@ -281,14 +287,14 @@ def factorisations(device: Device) -> Launches:
             yield partial(jacobi.sort_rows, keys, keys, large, large, descending=descending)
 
 
-def variates(device: Device) -> Launches:
+def variates(device: Device, dtypes: Dtypes) -> Launches:
     """Every distribution of random numbers, in each dtype that it is drawn in."""
     for name in random.DISTRIBUTIONS:
         for dtype in random.result_dtypes(name, device):
             yield partial(random.launcher_of, name, dtype, device)
 
 
-FAMILIES: dict[str, Callable[[Device], Launches]] = {
+FAMILIES: dict[str, Callable[[Device, Dtypes], Launches]] = {
     "pointwise": pointwise,
     "special": special,
     "scalars": scalars,
@@ -311,7 +317,7 @@ FAMILIES: dict[str, Callable[[Device], Launches]] = {
 def specs(family: str, target: Target) -> list[Spec]:
     """The kernels of a family for a target, whether or not there is such a device."""
     with absent_device(target) as device:
-        return list(dict.fromkeys(kernels_of(FAMILIES[family](device), device)))
+        return list(dict.fromkeys(kernels_of(FAMILIES[family](device, dtypes_of(device)), device)))
 
 
 def may_spill(family: str, target: Target) -> bool:

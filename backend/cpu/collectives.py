@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ..ttir.indices import Index, Indices, Operand, constant_index, flatten, join, width_of
-from ..ttir.reader import Block, Operation, Value
+from ..ttir.reader import Operation, Value
 from ..ttir.types import ATOMIC_OPERATIONS, HALVES, SIZES, NotSupported, bits_of, is_float
 from .emission import ZERO, operand
 from .nests import Nests
@@ -40,28 +40,6 @@ class Collectives(Nests):
         self.has_products = False
         #: Products that add to a buffer which already holds their third operand.
         self.accumulates_in: dict[Operation, Operand] = {}
-
-    def region(self, block: Block, arguments: Sequence[Operand]) -> list[Operand]:
-        """The combining function of a reduction or scan, on scalars."""
-        for parameter, argument in zip(block.arguments, arguments, strict=True):
-            self.scalars[parameter] = argument
-        for op in block.operations:
-            if op.name.endswith(".return"):
-                return [self.scalars[value] for value in op.operands]
-            self.scalar_operation(op)
-        raise AssertionError("a region without a return")
-
-    def scalar_operation(self, op: Operation) -> None:
-        """Run a pointwise operation on scalars."""
-        if op.name == "arith.constant":
-            value = op.attributes["value"]
-            self.scalars[op.result] = literal(op.result.type.element, value.rpartition(" : ")[0] or value)
-            return
-        arguments = [self.scalar(value) for value in op.operands]
-        if op.name == "tt.load":
-            self.scalars[op.result] = self.load_element(op.result.type.element, arguments)
-        else:
-            self.scalars[op.result] = self.apply(op, arguments)
 
     # -- reductions
 

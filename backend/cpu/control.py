@@ -6,12 +6,11 @@ iteration; a tensor of pointers or integers that each iteration increases by one
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 
 from ..ttir.graph import increment_of, reads_in_place
 from ..ttir.indices import Indices, Operand, flatten
-from ..ttir.reader import Block, Operation, Value
+from ..ttir.reader import Operation, Value
 from ..ttir.types import SIZES, NotSupported
 from .collectives import Collectives
 from .emission import ZERO, operand
@@ -23,22 +22,9 @@ class ControlFlow(Collectives):
 
     def __init__(self, features: str, vector_bytes: int) -> None:
         super().__init__(features, vector_bytes)
-        self.materialised: set[Value] = set()
         #: The function's blocks: LLVM's label of each, and who jumps there with which values.
         self.labels: dict[str, str] = {}
         self.jumps: dict[str, list[tuple[str, list[Operand]]]] = {}
-
-    @abstractmethod
-    def statement(self, op: Operation) -> None:
-        """Emit one operation."""
-
-    def block(self, block: Block) -> Operation | None:
-        """The statements of a block; its last operation, where that is a yield."""
-        for op in block.operations:
-            if op.name in ("scf.yield", "scf.condition"):
-                return op
-            self.statement(op)
-        return None
 
     # -- branches
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
-from ..ttir.indices import Field, Index, Indices, Operand, cut, flatten, operand_indices, width_of
-from ..ttir.reader import Value
+from ..ttir.indices import Field, Index, Indices, Operand, flatten, width_of
+from ..ttir.reader import Operation, Value
+from ..ttir.walk import Walk
 from .emission import FALSE, TRUE, ZERO, level_of, operand
 from .scalars import Scalars, is_literal, literal, memory_type, register_type
 
 
-class Elements(Scalars):
+class Elements(Scalars, Walk):
     """Emits the elements of tensors and the values of scalars."""
 
+    title = "the CPU"
+
     def __init__(self, features: str) -> None:
-        super().__init__(features)
-        self.scalars: dict[Value, Operand] = {}
+        Scalars.__init__(self, features)
+        Walk.__init__(self)
         #: Where materialised tensors lie, row by row.
         self.places: dict[Value, Operand] = {}
-        #: Pointers that a loop increases: their first value, and how far they have come.
-        self.inductions: dict[Value, tuple[Value, Operand]] = {}
-        #: Values of elements in the nest being built, and masks known to hold or not in this part of it.
-        self.known: dict[object, Operand] = {}
+        #: Masks known to hold or not in this part of the nest being built.
         self.decided: dict[tuple[Value, Indices], Operand] = {}
         #: How many bits of an operand an index can have.
         self.widths: dict[Operand, int] = {}
@@ -101,84 +100,44 @@ class Elements(Scalars):
 
     # -- values
 
-    def scalar(self, value: Value) -> Operand:
-        """The value of a scalar, or of a tensor without dimensions."""
-        return self.at(value, ()) if value.type.is_tensor else self.scalars[value]
-
     def at(self, value: Value, indices: Indices) -> Operand:
-        """The element of a tensor at some indices, computed here unless it is known; for a scalar its value."""
-        if not value.type.is_tensor:
-            return self.scalars[value]
-        key = (value, indices)
-        result = self.decided.get(key) or self.known.get(key)
-        if result is None:
-            result = self.known[key] = self.compute(value, indices)
-        return result
+        return self.decided.get((value, indices)) or super().at(value, indices)
 
-    def compute(self, value: Value, indices: Indices) -> Operand:
+    def read(self, value: Value, indices: Indices) -> Operand:
         element = value.type.element
-        if value in self.places:
-            return self.load(element, self.address(element, self.places[value], flatten(indices)))
-        if value in self.inductions:
-            base, distance = self.inductions[value]
-            return self.advance(value, self.at(base, indices), distance)
-        op = value.operation
-        assert op is not None, value
-        operands = op.operands
-        if op.name == "arith.constant":
-            found = re.match(r"dense<([^\[\]]*)> : ", op.attributes["value"])
-            assert found, op.attributes["value"]
-            return literal(element, found[1])
-        if op.name == "tt.splat":
-            return self.scalars[operands[0]]
-        if op.name == "tt.make_range":
-            place, start = self.index_value(indices[0]), op.integer("start")
-            return self.emit(f"add nuw nsw i32 {place}, {start}", place) if start else place
-        if op.name == "tt.join":
-            last = self.index_value(indices[-1])
-            if is_literal(last):
-                return self.at(operands[int(last)], indices[:-1])
-            first = self.emit(f"icmp eq i32 {last}, 0", last)
-            left, right = (self.at(one, indices[:-1]) for one in operands)
-            return self.choose(element, first, left, right)
-        if op.name == "tt.cat":
-            half = width_of(value.shape[0]) - 1
-            upper = self.index_value(cut(indices[0], half, 1))
-            rest = (cut(indices[0], 0, half), *indices[1:])
-            if is_literal(upper):
-                return self.at(operands[int(upper)], rest)
-            first = self.emit(f"icmp eq i32 {upper}, 0", upper)
-            left, right = (self.at(one, rest) for one in operands)
-            return self.choose(element, first, left, right)
-        if op.name == "tt.gather":
-            axis = op.integer("axis")
-            chosen = self.at(operands[1], indices)
-            if operands[1].type.element != "i32":
-                kind = register_type(operands[1].type.element)
-                chosen = self.emit(f"{'trunc' if kind == 'i64' else 'zext'} {kind} {chosen} to i32", chosen)
-            row = (Field(chosen, 0, width_of(operands[0].shape[axis])),)
-            return self.at(operands[0], (*indices[:axis], row, *indices[axis + 1 :]))
-        moved = operand_indices(value, indices)
-        if moved is not None:
-            return self.at(operands[0], moved)
-        if op.name == "tt.load":
-            return self.load_element(element, [self.at(one, indices) for one in operands])
-        return self.apply(op, [self.at(one, indices) for one in operands])
+        return self.load(element, self.address(element, self.places[value], flatten(indices)))
 
-    def choose(self, element: str, condition: Operand, yes: Operand, no: Operand) -> Operand:
+    def literal(self, element: str, text: str) -> Operand:
+        return literal(element, text)
+
+    def literal_value(self, text: Operand) -> int | None:
+        return int(text) if is_literal(text) else None
+
+    def shifted(self, place: Operand, start: int) -> Operand:
+        return self.emit(f"add nuw nsw i32 {place}, {start}", place) if start else place
+
+    def as_index(self, element: str, value: Operand) -> Operand:
+        if element == "i32":
+            return value
         kind = register_type(element)
+        return self.emit(f"{'trunc' if kind == 'i64' else 'zext'} {kind} {value} to i32", value)
+
+    def is_zero(self, place: Operand) -> Operand:
+        return self.emit(f"icmp eq i32 {place}, 0", place)
+
+    def choose(self, value: Value, condition: Operand, yes: Operand, no: Operand) -> Operand:
+        kind = register_type(value.type.element)
         return self.emit(f"select i1 {condition}, {kind} {yes}, {kind} {no}", condition, yes, no)
 
     def advance(self, value: Value, start: Operand, distance: Operand) -> Operand:
-        """An induction's value: a pointer or an integer some distance on."""
         if value.type.element == "ptr":
             kind = memory_type(value.type.pointee or "i8")
             return self.emit(f"getelementptr {kind}, ptr {start}, i64 {distance}", start, distance)
         return self.emit(f"add {register_type(value.type.element)} {start}, {distance}", start, distance)
 
-    def load_element(self, element: str, operands: list[Operand]) -> Operand:
-        """``tt.load``: address, and perhaps a mask and what to take where it does not hold."""
-        address, mask, other = (*operands, None, None)[:3]
+    def load_element(self, op: Operation, arguments: list[Operand]) -> Operand:
+        address, mask, other = (*arguments, None, None)[:3]
+        element = op.result.type.element
         assert address is not None
         if other is None:
             other = Operand("null" if element == "ptr" else literal(element, "0"))

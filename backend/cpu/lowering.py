@@ -11,16 +11,15 @@ branches), and statements here.
 
 from __future__ import annotations
 
-from ..ttir.graph import is_lazy, make_plan
-from ..ttir.indices import Indices
+from collections.abc import Callable
+
+from ..ttir.graph import make_plan
+from ..ttir.indices import Indices, Operand
 from ..ttir.reader import Operation, kernel_of, read
 from ..ttir.types import SIZES, NotSupported
 from .control import ControlFlow
 from .emission import operand
 from .scalars import memory_type, register_type
-
-#: Statements without an effect here.
-IGNORED = frozenset(("tt.assert", "tt.print", "ttg.barrier", "gpu.barrier", "llvm.intr.assume"))
 
 
 def lower(text: str, symbol: str, features: str, vector_bytes: int) -> str:
@@ -120,48 +119,22 @@ class Lowering(ControlFlow):
 
     def statement(self, op: Operation) -> None:
         self.known = {}
-        if is_lazy(op):
-            if not op.results[0].type.is_tensor:
-                self.scalar_operation(op)
-            for result in op.results:
-                if result in self.materialised:
-                    self.materialise(result)
-            return
-        match op.name:
-            case "tt.get_program_id":
-                self.scalars[op.result] = operand("%pid_" + "xyz"[op.integer("axis")])
-            case "tt.get_num_programs":
-                self.scalars[op.result] = operand("%g" + "xyz"[op.integer("axis")])
-            case "tt.unsplat":
-                self.scalars[op.result] = self.at(op.operands[0], tuple(() for _ in op.operands[0].shape))
-            case "tt.store":
-                self.store_statement(op)
-            case "tt.reduce":
-                self.reduce(op)
-            case "tt.scan":
-                self.scan(op)
-            case "tt.dot":
-                self.dot(op)
-            case "tt.histogram":
-                self.histogram(op)
-            case "tt.atomic_rmw" | "tt.atomic_cas":
-                self.atomic(op)
-            case "scf.for":
-                self.for_loop(op)
-            case "scf.while":
-                self.while_loop(op)
-            case "scf.if":
-                self.condition(op)
-            case "cf.br" | "cf.cond_br":
-                self.jump(op)
-            case "tt.return":
-                self.here.add("br label %next")
-            case name if name in IGNORED:
-                pass
-            case "tt.call":
-                raise NotSupported("a call of a function marked noinline is not supported on the CPU")
-            case name:
-                raise NotSupported(f"{name} is not supported on the CPU")
+        super().statement(op)
+
+    def section(self, body: Callable[[], None]) -> None:
+        body()
+
+    def program_id(self, axis: str) -> Operand:
+        return operand(f"%pid_{axis}")
+
+    def programs(self, axis: str) -> Operand:
+        return operand(f"%g{axis}")
+
+    def leave(self) -> None:
+        self.here.add("br label %next")
+
+    def wait_for_all(self) -> None:
+        """A program has one thread."""
 
     def store_statement(self, op: Operation) -> None:
         """A store, or a group of stores at its last."""

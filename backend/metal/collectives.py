@@ -33,28 +33,6 @@ class Collectives(Elements):
         #: Products that add to a home which already holds their third operand.
         self.accumulates_in: dict[Operation, Home] = {}
 
-    def region(self, block: Block, arguments: Sequence[Operand]) -> list[Operand]:
-        """The combining function of a reduction or scan, on scalars."""
-        for parameter, argument in zip(block.arguments, arguments, strict=True):
-            self.scalars[parameter] = argument
-        for op in block.operations:
-            if op.name.endswith(".return"):
-                return [self.scalars[value] for value in op.operands]
-            self.scalar_operation(op)
-        raise AssertionError("a region without a return")
-
-    def scalar_operation(self, op: Operation) -> None:
-        """Run a pointwise operation on scalars."""
-        if op.name == "arith.constant":
-            value = op.attributes["value"]
-            self.scalars[op.result] = literal(op.result.type.element, value.rpartition(" : ")[0] or value)
-            return
-        arguments = [self.scalar(value) for value in op.operands]
-        if op.name == "tt.load":
-            self.scalars[op.result] = self.load_element(op.result, arguments, op.flag("isVolatile"))
-        else:
-            self.scalars[op.result] = self.apply(op, arguments)
-
     def combine_into(self, block: Block, totals: Sequence[Operand], new: Sequence[Operand]) -> None:
         for total, value in zip(totals, self.region(block, [*totals, *new]), strict=True):
             self.add(f"{total} = {value};")

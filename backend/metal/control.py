@@ -6,7 +6,6 @@ iteration; a tensor of pointers or integers that each iteration increases by one
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 
 from ..ttir.graph import increment_of, reads_in_place
@@ -22,20 +21,7 @@ class ControlFlow(Collectives):
 
     def __init__(self, threads: int, shared: set[Value]) -> None:
         super().__init__(threads, shared)
-        self.materialised: set[Value] = set()
         self.blocks: dict[str, Block] = {}
-
-    @abstractmethod
-    def statement(self, op: Operation) -> None:
-        """Emit one operation."""
-
-    def block(self, block: Block) -> Operation | None:
-        """The statements of a block; its last operation, where that is a yield."""
-        for op in block.operations:
-            if op.name in ("scf.yield", "scf.condition"):
-                return op
-            self.statement(op)
-        return None
 
     # -- branches
 

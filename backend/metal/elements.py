@@ -10,29 +10,28 @@ import re
 from collections.abc import Callable, Sequence
 from math import prod
 
-from ..ttir.indices import Field, Index, Indices, Operand, cut, flatten, operand_indices, unflatten, width_of
-from ..ttir.reader import Value
+from ..ttir.indices import Field, Index, Indices, Operand, cut, flatten, unflatten, width_of
+from ..ttir.reader import Operation, Value
 from ..ttir.types import SIZES
+from ..ttir.walk import Walk
 from .emission import TID, Home, element_kind, kind_of, memory_kind
 from .scalars import Scalars, integer_literal, literal, literal_value
 
 REGISTERS = re.compile(r"\br\d+\[")
 
 
-class Elements(Scalars):
+class Elements(Scalars, Walk):
     """Emits the elements of tensors and the values of scalars."""
 
+    title = "Metal"
+
     def __init__(self, threads: int, shared: set[Value]) -> None:
-        super().__init__(threads)
+        Scalars.__init__(self, threads)
+        Walk.__init__(self)
         #: Tensors that live in memory of the threadgroup, and those found to need it while emitting.
         self.shared = shared
         self.foreign: set[Value] = set()
-        self.scalars: dict[Value, Operand] = {}
         self.places: dict[Value, Home] = {}
-        #: Pointers that a loop increases: their first value, and how far they have come.
-        self.inductions: dict[Value, tuple[Value, Operand]] = {}
-        #: Values of elements in the block of code being written.
-        self.known: dict[object, Operand] = {}
         #: How many bits of an operand an index can have.
         self.widths: dict[Operand, int] = {TID: self.thread_bits}
 
@@ -179,70 +178,37 @@ class Elements(Scalars):
 
     # -- values
 
-    def scalar(self, value: Value) -> Operand:
-        """The value of a scalar, or of a tensor without dimensions."""
-        return self.at(value, ()) if value.type.is_tensor else self.scalars[value]
+    def read(self, value: Value, indices: Indices) -> Operand:
+        return self.get(self.places[value], value, flatten(indices))
 
-    def at(self, value: Value, indices: Indices) -> Operand:
-        """The element of a tensor at some indices, computed here unless it is known; for a scalar its value."""
-        if not value.type.is_tensor:
-            return self.scalars[value]
-        key = (value, indices)
-        result = self.known.get(key)
-        if result is None:
-            result = self.known[key] = self.compute(value, indices)
-        return result
-
-    def compute(self, value: Value, indices: Indices) -> Operand:
+    def advance(self, value: Value, start: Operand, distance: Operand) -> Operand:
         element = value.type.element
-        if value in self.places:
-            return self.get(self.places[value], value, flatten(indices))
-        if value in self.inductions:
-            base, distance = self.inductions[value]
-            first = self.at(base, indices)
-            return self.emit(kind_of(value.type), f"{first} + long({distance})" if element == "ptr" else
-                             self.wrapped(element, f"{self.widened(element, first)} + {distance}"))  # fmt: skip
-        op = value.operation
-        assert op is not None, value
-        operands = op.operands
-        if op.name == "arith.constant":
-            found = re.match(r"dense<([^\[\]]*)> : ", op.attributes["value"])
-            assert found, op.attributes["value"]
-            return literal(element, found[1])
-        if op.name == "tt.splat":
-            return self.scalars[operands[0]]
-        if op.name == "tt.make_range":
-            place, start = self.index_value(indices[0]), op.integer("start")
-            return self.emit("uint", f"{place} + {start}u") if start else place
-        if op.name in ("tt.join", "tt.cat"):
-            if op.name == "tt.join":
-                side, rest = indices[-1], indices[:-1]
-            else:
-                half = width_of(value.shape[0]) - 1
-                side, rest = cut(indices[0], half, 1), (cut(indices[0], 0, half), *indices[1:])
-            which = self.index_value(side)
-            known = literal_value(which)
-            if known is not None:
-                return self.at(operands[known], rest)
-            left, right = (self.at(one, rest) for one in operands)
-            return self.emit(kind_of(value.type), f"{which} == 0u ? {left} : {right}")
-        if op.name == "tt.gather":
-            axis = op.integer("axis")
-            chosen = self.emit("uint", f"uint({self.at(operands[1], indices)})")
-            row = (Field(chosen, 0, width_of(operands[0].shape[axis])),)
-            return self.at(operands[0], (*indices[:axis], row, *indices[axis + 1 :]))
-        moved = operand_indices(value, indices)
-        if moved is not None:
-            return self.at(operands[0], moved)
-        if op.name == "tt.load":
-            return self.load_element(value, [self.at(one, indices) for one in operands], op.flag("isVolatile"))
-        return self.apply(op, [self.at(one, indices) for one in operands])
+        if element == "ptr":
+            return self.emit(kind_of(value.type), f"{start} + long({distance})")
+        return self.emit(kind_of(value.type), self.wrapped(element, f"{self.widened(element, start)} + {distance}"))
 
-    def load_element(self, value: Value, operands: list[Operand], volatile: bool) -> Operand:
-        """``tt.load``: address, and perhaps a mask and what to take where it does not hold."""
-        address, mask, other = (*operands, None, None)[:3]
-        element, kind = value.type.element, kind_of(value.type)
-        if volatile:
+    def literal(self, element: str, text: str) -> Operand:
+        return literal(element, text)
+
+    def literal_value(self, text: Operand) -> int | None:
+        return literal_value(text)
+
+    def shifted(self, place: Operand, start: int) -> Operand:
+        return self.emit("uint", f"{place} + {start}u") if start else place
+
+    def as_index(self, element: str, value: Operand) -> Operand:
+        return self.emit("uint", f"uint({value})")
+
+    def is_zero(self, place: Operand) -> Operand:
+        return Operand(f"{place} == 0u")
+
+    def choose(self, value: Value, condition: Operand, yes: Operand, no: Operand) -> Operand:
+        return self.emit(kind_of(value.type), f"{condition} ? {yes} : {no}")
+
+    def load_element(self, op: Operation, arguments: list[Operand]) -> Operand:
+        address, mask, other = (*arguments, None, None)[:3]
+        element, kind = op.result.type.element, kind_of(op.result.type)
+        if op.flag("isVolatile"):
             address = Operand(f"((volatile device {memory_kind(element)}*){address})")
         loaded = f"*{address} != 0" if element == "i1" else f"*{address}"
         if mask is None or mask == "true":

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..ttir.graph import PERMUTING, Plan, is_lazy, make_plan, walk
+from ..ttir.graph import PERMUTING, Plan, make_plan, walk
 from ..ttir.indices import Indices, Operand, constant_index
 from ..ttir.reader import Operation, Value, kernel_of, read
 from ..ttir.types import NotSupported
@@ -19,8 +19,6 @@ from .collectives import ALL_MEMORY
 from .control import ControlFlow
 from .emission import HELPERS, TID, kind_of
 
-#: Statements without an effect here.
-IGNORED = frozenset(("tt.assert", "tt.print", "llvm.intr.assume"))
 #: Threads of a simdgroup.
 WARP = 32
 #: These make and take apart the pairs of complex numbers, which one thread stores whole.
@@ -119,52 +117,17 @@ class Lowering(ControlFlow):
         )
         return Source(text, entry, self.threads, nbytes, tuple(kinds))
 
-    def statement(self, op: Operation) -> None:
-        if is_lazy(op):
-            if not op.results[0].type.is_tensor:
-                self.section(lambda: self.scalar_operation(op))
-            for result in op.results:
-                if result in self.materialised:
-                    self.materialise(result)
-            return
-        match op.name:
-            case "tt.get_program_id":
-                self.scalars[op.result] = Operand("pid." + "xyz"[op.integer("axis")])
-            case "tt.get_num_programs":
-                self.scalars[op.result] = Operand("grid." + "xyz"[op.integer("axis")])
-            case "tt.unsplat":
-                source = op.operands[0]
-                self.section(lambda: self.scalars.update({op.result: self.at(source, tuple(() for _ in source.shape))}))
-            case "tt.store":
-                self.store_statement(op)
-            case "tt.reduce":
-                self.reduce(op)
-            case "tt.scan":
-                self.scan(op)
-            case "tt.dot":
-                self.dot(op)
-            case "tt.histogram":
-                self.histogram(op)
-            case "tt.atomic_rmw" | "tt.atomic_cas":
-                self.atomic(op)
-            case "scf.for":
-                self.for_loop(op)
-            case "scf.while":
-                self.while_loop(op)
-            case "scf.if":
-                self.condition(op)
-            case "cf.br" | "cf.cond_br":
-                self.jump(op)
-            case "tt.return":
-                self.add("return;")
-            case "ttg.barrier" | "gpu.barrier":
-                self.barrier(ALL_MEMORY)
-            case name if name in IGNORED:
-                pass
-            case "tt.call":
-                raise NotSupported("a call of a function marked noinline is not supported on Metal")
-            case name:
-                raise NotSupported(f"{name} is not supported on Metal")
+    def program_id(self, axis: str) -> Operand:
+        return Operand(f"pid.{axis}")
+
+    def programs(self, axis: str) -> Operand:
+        return Operand(f"grid.{axis}")
+
+    def leave(self) -> None:
+        self.add("return;")
+
+    def wait_for_all(self) -> None:
+        self.barrier(ALL_MEMORY)
 
     def store_statement(self, op: Operation) -> None:
         """A store, or a group of stores at its last."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from nbx_array.backend.ahead import parse_target
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device, Target, get_device
 from nbx_array.backend.recording import Spec
+from nbx_array.kernels import __main__ as command
 from nbx_array.kernels import registry, rules
 
 ROOT = Path(__file__).parents[2]
@@ -141,6 +143,35 @@ def test_targets_with_commas_and_a_report(tmp_path):
     assert report.read_text().count("\n- recorded bad") == 3
 
 
+def test_a_run_that_is_ended_has_reported_what_it_did():
+    specs = registry.specs("where", parse_target("sm_90"))[:3]
+    tasks = [command.Task("where", spec, parse_target("sm_90")) for spec in specs]
+    text = command._report(tasks, {tasks[0]: ahead.Outcome(), tasks[2]: ahead.Outcome("bad")})
+    assert "| where | 1 of 3 |" in text and "ended after 2 of 3 kernels" in text and text.count(": bad") == 1
+
+
+def test_all_is_every_target_once():
+    targets = command._targets("all")
+    assert len(set(targets)) == 9 and {target.backend for target in targets} == {"cuda", "hip"}
+    assert {str(t) for t in (*TARGETS, *OTHER_TARGETS)} == set(command.EVERY)
+
+
+@pytest.mark.parametrize("text", TARGETS)
+def test_a_long_function_takes_short_blocks(text):
+    """Its body is written once for each element of a thread: one form, and a quarter of the elements."""
+    target = parse_target(text)
+    for spec in registry.specs("special", target):
+        long, limits = "special_beta." in spec.source.text, rules.rule_of(target)
+        if long or "special_logarithms." in spec.source.text:
+            calls = re.findall(r"special_\w+\.\w+\(", spec.source.text)
+            assert len(calls) == (1 if long else 2), spec
+            assert dict(spec.constants)["BLOCK"] == (limits.block // 4 if long else limits.block)
+            assert dict(spec.options)["num_warps"] == limits.num_warps
+            for other in map(parse_target, TARGETS):
+                moved = registry.move(spec, target, other)
+                assert moved in registry.specs("special", other)
+
+
 def test_a_list_that_is_not_there(tmp_path):
     done = compile_ahead("--target", "cpu", "--list", tmp_path / "absent")
     assert done.returncode == 2 and "absent" in done.stderr and "Traceback" not in done.stderr
@@ -239,7 +270,8 @@ def test_a_carried_cache_needs_no_triton(tmp_path):
         sys.modules["triton"] = None
         from nbx_array.backend import compiler
         from nbx_array.backend.ahead import parse_target
-        from nbx_array.kernels import registry, rules
+        from nbx_array.kernels import __main__ as command
+from nbx_array.kernels import registry, rules
         target = parse_target("sm_90")
         for spec in registry.specs("creation", target):
             kernel = compiler.compile_kernel(*spec[:3], target, *spec[3:])

@@ -124,14 +124,44 @@ def test_what_the_archive_lacks_is_refused_with_a_message(small_archive, tmp_pat
     assert "not in the kernel cache" in done.stderr and "nor in the archive" in done.stderr
 
 
-def run(file: Path, cache: Path, program: str) -> subprocess.CompletedProcess[str]:
-    """Run a program with triton blocked, an empty cache, and our kernels for what NumPy does else."""
-    environment = os.environ | {
+#: Every function of the standard with each of its arguments, and every element-wise one, in every dtype.
+TABLES = ("tests/test_standard.py", "tests/test_elementwise.py")
+
+
+@pytest.mark.slow  # half an hour
+@pytest.mark.parametrize(
+    ("target", "device"),
+    [
+        ("cpu", "cpu"),
+        pytest.param(
+            *("apple7", "metal-shim"),
+            marks=pytest.mark.skipif(shim.compiler() is None, reason="no C++ compiler is here"),
+        ),
+    ],
+)
+def test_the_tables_of_the_public_api_come_from_the_whole_archive(target, device, tmp_path):
+    file = tmp_path / "kernels"
+    assert command.main(["--target", target, "--output", str(file)]) == 0
+    assert file.stat().st_size < 12 << 20  # of the 15 MB that a wheel may have
+    tests = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "--device", device, *TABLES],
+        env=without_triton(file, tmp_path / "cache"), cwd=ROOT, text=True, capture_output=True,
+    )  # fmt: skip
+    assert tests.returncode == 0, tests.stdout[-9000:]
+
+
+def without_triton(file: Path, cache: Path) -> dict[str, str]:
+    """The environment of a process with triton blocked, an empty cache, and our kernels for what NumPy does else."""
+    return os.environ | {
         "NBX_ARCHIVE": str(file),
         "NBX_CACHE_DIR": str(cache),
         "NBX_HOST_ROUTINES": "0",
         "PYTHONPATH": str(ROOT / ".ci/no-triton"),
     }
+
+
+def run(file: Path, cache: Path, program: str) -> subprocess.CompletedProcess[str]:
+    environment = without_triton(file, cache)
     program = program.replace("SEED", environment.get("NBX_TEST_SEED", "0"))
     return subprocess.run([sys.executable, "-P", "-c", program], env=environment, text=True, capture_output=True)
 
