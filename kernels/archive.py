@@ -126,8 +126,11 @@ def sorts(device: Device, dtypes: Dtypes) -> Launches:
         if is_complex(dtype):
             continue
         for values, indices in wanted:
-            for side in (*sort.SIDES, sort._RULES[device.backend].short):
-                yield partial(sort.short_launcher, dtype, side, values, indices, device, True)
+            rule = sort._RULES[device.backend]
+            for side in (*sort.SIDES, rule.run, rule.run + 1):
+                yield partial(sort.run_launcher, dtype, side, values, indices, device, True)
+            for last in (True, False):
+                yield partial(sort.merge_launcher, dtype, values, indices, last, device)
             for small in (sort.INT32, INT64):
                 for first in (True, False):
                     yield partial(sort.move_launcher, dtype, small, device, True, indices, first, False)

@@ -227,7 +227,7 @@ def scans(device: Device, dtypes: Dtypes) -> Launches:
 
 
 def sorts(device: Device, dtypes: Dtypes) -> Launches:
-    """Sorting of short rows, the passes over long ones, and searching, for every real dtype."""
+    """Sorting of short rows, merges and passes over longer ones, and searching, for every real dtype."""
     nowhere = wrap(0, 0, device, None)
     small = np.dtype(np.int32)
     for dtype in dtypes:
@@ -238,9 +238,12 @@ def sorts(device: Device, dtypes: Dtypes) -> Launches:
         for values, indices in ((row, None), (None, places), (row, places)):
             yield partial(sort.sort, row, values, indices, descending=False)
             wanted = values is not None, indices is not None
+            yield partial(sort.merge_launcher, dtype, *wanted, True, device)
             yield partial(sort.move_launcher, dtype, small, device, True, wanted[1], True, False)
             yield partial(sort.move_launcher, dtype, small, device, True, wanted[1], False, False)
             yield partial(sort.move_launcher, dtype, small, device, *wanted, False, True)
+        yield partial(sort.run_launcher, dtype, 10**6, True, False, device)
+        yield partial(sort.merge_launcher, dtype, True, False, False, device)
         yield partial(sort.count_launcher, dtype, small, device)
         vector = row._replace(shape=(99,), strides=(1,))
         for right in (True, False):

@@ -12,7 +12,7 @@ from nbx_array.backend.contract import Device, get_driver
 from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
 from nbx_array.kernels.host import on_host
 from nbx_array.kernels.types import type_row
-from nbx_array.memory import View, allocate
+from nbx_array.memory import Storage, View, allocate
 from nbx_array.memory.streams import current_stream
 from nbx_array.memory.transfer import as_numpy
 
@@ -24,30 +24,37 @@ INFINITIES = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "flo
 LONG = 32768
 """From this length on our kernels find the indices that sort some dtypes faster than NumPy does."""
 
+PIECE = 1 << 26
+"""Elements whose keys and places merging has in memory at a time."""
 
 SIDES = (16, 128)
-"""Lengths of short rows, beside the longest, that have a kernel for all up to them."""
+"""Lengths of rows, beside a run's, that have a kernel for all up to them."""
 
 
 class Rule(NamedTuple):
     """Launch rule of a backend."""
 
-    short: int  # the longest row that is sorted by counting for each element those before it
-    compared: int  # pairs of elements that a program compares at once
+    group: int  # elements that are sorted by counting for each those before it
+    run: int  # the longest row that a program sorts alone
+    merged: int  # the longest row that is merged from runs; longer ones are sorted by digits
+    tile: int  # elements of a program that sorts short rows
+    share: int  # elements of a warp that sorts and merges
     block: int  # elements of a block of a radix sort; a count of them fits 16 bits
     num_warps: int  # four elements of such a block a thread: each takes four counters of 64 bits
     look: int  # blocks that a block looks back at together; on the CPU those before it have mostly ended
 
 
-_GPU = Rule(1024, 4096, 1024, 8, 32)
+_GPU = Rule(16, 4096, 1 << 21, 1024, 256, 1024, 8, 32)
 # AMD's compiler loads the totals of all warps before it adds any: of 2048 elements in 8 warps they take 256 registers.
 # On Metal the counters and their scan's totals must fit a threadgroup's 32 KiB.
-_FEW = Rule(1024, 4096, 512, 4, 16)
-_RULES = {"cpu": Rule(256, 8192, 4096, 1, 1), "cuda": _GPU, "hip": _FEW, "metal": _FEW}
+_FEW = Rule(16, 2048, 1 << 21, 1024, 256, 512, 4, 16)
+_RULES = {"cpu": Rule(16, 256, 256, 4096, 4096, 4096, 1, 1), "cuda": _GPU, "hip": _FEW, "metal": _FEW}
 
 
-def _launcher(name: str, signature: dict[str, str], constants: dict[str, Any], device: Device) -> Launcher:
-    options = (("num_warps", _RULES[device.backend].num_warps),)
+def _launcher(
+    name: str, signature: dict[str, str], constants: dict[str, Any], device: Device, num_warps: int = 0
+) -> Launcher:
+    options = (("num_warps", num_warps or _RULES[device.backend].num_warps),)
     return get_launcher(
         Source.of(MODULE, name),
         tuple(signature.items()),
@@ -71,10 +78,25 @@ def _pointer(dtype: np.dtype) -> str:
 def sort(x: View, values: View | None, indices: View | None, *, descending: bool) -> None:
     """Sort each row of a contiguous array of shape (rows, n), n > 0: its elements to `values`, where each stood in its
     row, int64, to `indices`. Equal elements keep their order; NaN comes last."""
-    if x.shape[1] <= _RULES[x.storage.device.backend].short:
-        _sort_short(x, values, indices, descending)
-    else:
-        _sort_long(x, values, indices, descending)
+    rule, (rows, n) = _RULES[x.storage.device.backend], x.shape
+    merges = (-(-n // rule.run) - 1).bit_length()
+    if merges and (n > rule.merged or merges > _passes(x.dtype)):
+        return _sort_long(x, values, indices, descending)
+    run = _sort_by_merging if merges else _sort_short
+    step = max(PIECE // n, 1)
+    for first in range(0, rows, step):
+        part, *wanted = (view and _rows(view, first, min(step, rows - first)) for view in (x, values, indices))
+        run(part, *wanted, descending)
+
+
+def _rows(x: View, first: int, count: int) -> View:
+    n = x.shape[1]
+    return x._replace(shape=(count, n), offset=x.offset + first * n)
+
+
+def _passes(dtype: np.dtype) -> int:
+    """Passes of a radix sort: its digits are of four bits."""
+    return 1 if dtype.kind == "b" else 2 * dtype.itemsize
 
 
 def _address(view: View | None, x: View) -> int:
@@ -86,26 +108,66 @@ def _sort_short(x: View, values: View | None, indices: View | None, descending: 
     rows, n = x.shape
     wanted = values is not None, indices is not None
     launcher, together = special_or_general(
-        lambda general: short_launcher(x.dtype, n, *wanted, x.storage.device, general)
+        lambda general: run_launcher(x.dtype, n, *wanted, x.storage.device, general)
     )
-    args = (x.address, _address(values, x), _address(indices, x), rows, n, -descending)
+    keys, order = _run_buffers(x) if n > _RULES[x.storage.device.backend].group else (x.storage, x.storage)
+    args = (x.address, _address(values, x), _address(indices, x), keys.ptr, order.ptr, rows, n, 1, -descending)
     launcher.spread(args, -(-rows // together), 1, 1)
 
 
-def short_launcher(
+def _run_buffers(x: View) -> tuple[Storage, Storage]:
+    """Where keys and places of runs go, twice as many as elements: merging reads one half and writes the other."""
+    device = x.storage.device
+    return allocate(2 * x.nbytes, device), allocate(2 * x.size * INT32.itemsize, device)
+
+
+def run_launcher(
     dtype: np.dtype, n: int, values: bool, indices: bool, device: Device, general: bool = False
 ) -> tuple[Launcher, int]:
-    """The kernel that sorts rows of n elements, if `general` rows of up to so many, and the rows a program takes."""
-    limits = _RULES[device.backend]
-    side = 1 << (n - 1).bit_length()
-    if general:
-        side = next(side for side in (*SIDES, limits.short) if side >= n)
-    chunk = min(side, max(limits.compared // side, 8))
-    together = max(limits.compared // (side * chunk), 1)
+    """The kernel that sorts rows of n elements, if `general` rows of up to so many, and the rows a program takes. Of
+    rows longer than a run, the kernel that sorts the runs."""
+    rule = _RULES[device.backend]
+    whole = n <= rule.run
+    side = 1 << (min(n, rule.run) - 1).bit_length()
+    if general and whole:
+        side = next(side for side in (*SIDES, rule.run) if side >= n)
+    together = max(rule.tile // side, 1)
     pointer = _pointer(dtype)
-    signature = {"x": pointer, "values": pointer, "indices": "*i64", "rows": "i64", "n": "i64", "flip": "i64"}
-    constants = {**_order(dtype), "VALUES": values, "INDICES": indices, "ROWS": together, "N": side, "CHUNK": chunk}
-    return _launcher("sort_short", signature, constants, device), together
+    signature = {"x": pointer, "values": pointer, "indices": "*i64", "keys": pointer, "order": "*i32"}
+    signature |= dict.fromkeys(("rows", "n", "runs", "flip"), "i64")
+    constants = {**_order(dtype), "VALUES": values and whole, "INDICES": indices and whole}
+    constants |= {"ROWS": together, "N": side, "GROUP": min(rule.group, side), "WHOLE": whole}
+    num_warps = max(together * side // rule.share, 1)
+    return _launcher("sort_runs", signature, constants, device, num_warps), together
+
+
+def _sort_by_merging(x: View, values: View | None, indices: View | None, descending: bool) -> None:
+    rows, n = x.shape
+    device = x.storage.device
+    rule = _RULES[device.backend]
+    runs = -(-n // rule.run)
+    launcher, _ = run_launcher(x.dtype, n, values is not None, indices is not None, device)
+    key_buffer, order_buffer = _run_buffers(x)
+    keys = [key_buffer.ptr + half * x.nbytes for half in range(2)]
+    order = [order_buffer.ptr + half * x.size * INT32.itemsize for half in range(2)]
+    results = x.address, _address(values, x), _address(indices, x)
+    launcher.spread((*results, keys[0], order[0], rows, n, runs, -descending), rows * runs, 1, 1)
+    here, width, blocks = (rule.run // rule.group).bit_length() - 1 & 1, rule.run, -(-n // rule.tile)
+    while width < n:
+        merge = merge_launcher(x.dtype, values is not None, indices is not None, 2 * width >= n, device)
+        there = 1 - here
+        addresses = (*results, keys[here], order[here], keys[there], order[there])
+        merge.spread((*addresses, n, blocks, width), rows * blocks, 1, 1)
+        here, width = there, 2 * width
+
+
+def merge_launcher(dtype: np.dtype, values: bool, indices: bool, last: bool, device: Device) -> Launcher:
+    rule = _RULES[device.backend]
+    pointer = _pointer(dtype)
+    signature = {"x": pointer, "values": pointer, "indices": "*i64", "keys": pointer, "order": "*i32"}
+    signature |= {"merged_keys": pointer, "merged_order": "*i32"} | dict.fromkeys(("n", "blocks", "width"), "i64")
+    constants = {"VALUES": values and last, "INDICES": indices and last, "LAST": last, "BLOCK": rule.tile}
+    return _launcher("merge_runs", signature, constants, device, max(rule.tile // rule.share, 1))
 
 
 def _sort_long(x: View, values: View | None, indices: View | None, descending: bool) -> None:
@@ -115,7 +177,7 @@ def _sort_long(x: View, values: View | None, indices: View | None, descending: b
     blocks = -(-n // block)
     grid = rows * blocks
     small = INT32 if n < 2**29 else INT64  # four times a count must fit
-    passes = 1 if x.dtype.kind == "b" else 2 * x.dtype.itemsize  # of four bits
+    passes = _passes(x.dtype)
     counted = rows * passes * 16
     words = allocate((counted + passes + passes * grid * 16) * small.itemsize, device)
     get_driver(device.backend).fill(words.ptr, 0, words.nbytes, device.index, current_stream(device))

@@ -256,7 +256,9 @@ def test_passes(xp, device, rng, monkeypatch, name, routines):
 
     if host.HOST_ROUTINES:
         pytest.skip("NumPy sorts")
-    monkeypatch.setitem(sort._RULES, device.backend, sort.Rule(16, 64, 64, 1, 4))
-    for shape in ((16,), (17,), (64,), (65,), (5, 131), (3, 1000)):
+    small = {"group": 4, "run": 16, "merged": 300, "tile": 32, "share": 32, "block": 64, "num_warps": 1, "look": 4}
+    monkeypatch.setitem(sort._RULES, device.backend, sort.Rule(**small))
+    monkeypatch.setattr(sort, "PIECE", 200)
+    for shape in ((4,), (5, 5), (16,), (7, 17), (64,), (65,), (5, 131), (2, 300), (3, 1000)):
         values = make(rng, name, shape)
         check(xp, xp.asarray(values), values, -1)

@@ -1,10 +1,12 @@
 """Sorting rows and searching in sorted ones.
 
-Elements move as integers of their size; `order.key` says how they compare. Short rows: the place of an element is the
-number of those that go before it. Long rows: a radix sort, four bits at a time from the lowest. One launch counts the
-digits of all passes; each pass then reads and writes every element once, and a block learns from the blocks before it
-where its elements go by looking back at what they have published (Adinolfi and Merrill: Onesweep, arXiv 2206.01784).
-Equal elements keep their order.
+Elements move as integers of their size; `order.key` says how they compare. Equal elements keep their order.
+
+Short rows are merged: in a merge the place of an element is the number of those that go before it, which a binary
+search finds. A program merges a row, or a run of one, by itself; then launches merge what programs have sorted. Long
+rows: a radix sort, four bits at a time from the lowest. One launch counts the digits of all passes; each pass then
+reads and writes every element once, and a block learns from the blocks before it where its elements go by looking back
+at what they have published (Adinolfi and Merrill: Onesweep, arXiv 2206.01784).
 """
 
 import triton
@@ -13,12 +15,48 @@ from nbx_array.kernels.source.order import key
 
 
 @triton.jit
-def sort_short(
+def _place(keys, i, n, width):
+    """The elements of n at places i in runs of `width` keys, a power of two, and where they go when each two runs
+    become one.
+
+    That is its place in its own run, and the number of keys of the other run that go before its own: of equal keys
+    those of the run on the left do. Elements beside each other search at places beside each other, so that a warp's
+    reads meet in few lines of the cache; they go without masks, which would have them wait for each other.
+    """
+    mine = tl.load(keys + tl.minimum(i, n - 1))
+    right = (i & width) != 0
+    other = (i & -width) ^ width
+    length = tl.minimum(n - other, width)  # of the last run; below 1 where there is none
+    count = i * 0
+    step = width
+    while step > 0:
+        more = count + step
+        key = tl.load(keys + tl.minimum(other + more, n) - 1)
+        before = (key < mine) | (right & (key == mine))
+        count = tl.where((more <= length) & before, more, count)
+        step = step >> 1
+    return mine, (i & ~width) + count
+
+
+@triton.jit
+def _give(x, values, indices, source, i, live, VALUES: tl.constexpr, INDICES: tl.constexpr):
+    """The elements of x from places `source`, and these, as results i."""
+    if VALUES:
+        tl.store(values + i, tl.load(x + source, mask=live, other=0), mask=live)
+    if INDICES:
+        tl.store(indices + i, source.to(tl.int64), mask=live)
+
+
+@triton.jit
+def sort_runs(
     x,
     values,
     indices,
+    keys,
+    order,
     rows,
     n,
+    runs,
     flip,
     UNSIGNED: tl.constexpr,
     INFINITY: tl.constexpr,
@@ -26,29 +64,92 @@ def sort_short(
     INDICES: tl.constexpr,
     ROWS: tl.constexpr,
     N: tl.constexpr,
-    CHUNK: tl.constexpr,
+    GROUP: tl.constexpr,
+    WHOLE: tl.constexpr,
 ):
-    """Sort ROWS rows of n <= N elements: the elements to `values`, where they stood to `indices`."""
-    r0 = tl.program_id(0).to(tl.int64) * ROWS
-    row = tl.arange(0, ROWS)
-    i = tl.arange(0, N)
-    row_m = row < tl.minimum(rows - r0, ROWS).to(tl.int32)
-    m = row_m[:, None] & (i < n)[None, :]
-    start = (r0 + row)[:, None] * n
-    bits = tl.load(x + start + i[None, :], mask=m, other=0)
-    mine = key(bits, flip, UNSIGNED, INFINITY)[:, :, None]
-    place = tl.zeros([ROWS, N], tl.int32)
-    for first in range(0, N, CHUNK):
-        j = first + tl.arange(0, CHUNK)
-        other_m = row_m[:, None] & (j < n)[None, :]
-        other = key(tl.load(x + start + j[None, :], mask=other_m, other=0), flip, UNSIGNED, INFINITY)[:, None, :]
-        earlier = j[None, None, :] < i[None, :, None]
-        before = ((other < mine) | ((other == mine) & earlier)) & (j < n)[None, None, :]
-        place += tl.sum(before.to(tl.int32), 2)
-    if VALUES:
-        tl.store(values + start + place, bits, mask=m)
-    if INDICES:
-        tl.store(indices + start + place, tl.broadcast_to(i[None, :], [ROWS, N]).to(tl.int64), mask=m)
+    """Sort runs of N elements of rows of n: ROWS rows that are a run each if WHOLE, else one run of a row.
+
+    Whole rows go to `values`, and where their elements stood to `indices`. Else the keys of a run go to `keys` and
+    where they stood in the row to `order`, each of two times all elements, whose halves are read and written in turn.
+    GROUP elements are sorted by counting for each those before it; then runs are merged.
+    """
+    g = tl.program_id(0).to(tl.int64)
+    row = g // runs * ROWS + tl.arange(0, ROWS)[:, None]
+    beyond = row >= rows
+    row = tl.minimum(row, rows - 1)  # so that all may be read
+    first = g % runs * N
+    start = row * n + first
+    size = tl.minimum(n - first, N).to(tl.int32)
+    total = rows * n
+    i = tl.arange(0, N)[None, :] + tl.zeros([ROWS, 1], tl.int32)
+    live = (beyond == 0) & (i < size)
+    x += start
+    mine = key(tl.load(x + i, mask=live, other=0), flip, UNSIGNED, INFINITY)
+    base = i & -GROUP
+    place = base
+    for j in range(GROUP):
+        at = base + j
+        counted = live & (at < size)
+        other = key(tl.load(x + at, mask=counted, other=0), flip, UNSIGNED, INFINITY)
+        before = (other < mine) | ((other == mine) & (at < i))
+        place += (counted & before).to(tl.int32)
+    if WHOLE and N <= GROUP:
+        if VALUES:
+            tl.store(values + start + place, tl.load(x + i, mask=live, other=0), mask=live)
+        if INDICES:
+            tl.store(indices + start + place, i.to(tl.int64), mask=live)
+    else:
+        keys += start
+        order += start
+        here = total * 0
+        tl.store(keys + place, mine, mask=live)
+        tl.store(order + place, i + first.to(tl.int32), mask=live)
+        width = size * 0 + GROUP
+        while width < (size if WHOLE else N):
+            tl.debug_barrier()
+            there = total - here
+            mine, place = _place(keys + here, i, size, width)
+            source = tl.load(order + here + i, mask=live, other=0)
+            tl.store(keys + there + place, mine, mask=live)
+            tl.store(order + there + place, source, mask=live)
+            here = there
+            width = width * 2
+        if WHOLE:
+            tl.debug_barrier()
+            source = tl.load(order + here + i, mask=live, other=0)
+            _give(x, values + start, indices + start, source, i, live, VALUES, INDICES)
+
+
+@triton.jit
+def merge_runs(
+    x,
+    values,
+    indices,
+    keys,
+    order,
+    merged_keys,
+    merged_order,
+    n,
+    blocks,
+    width,
+    VALUES: tl.constexpr,
+    INDICES: tl.constexpr,
+    LAST: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Merge each two runs of `width` keys of rows of n, and where they stood in the row; what is wanted if LAST."""
+    g = tl.program_id(0).to(tl.int64)
+    start = g // blocks * n
+    size = n.to(tl.int32)
+    i = (g % blocks * BLOCK).to(tl.int32) + tl.arange(0, BLOCK)
+    live = i < size
+    mine, place = _place(keys + start, i, size, width.to(tl.int32))
+    source = tl.load(order + start + i, mask=live, other=0)
+    if LAST:
+        _give(x + start, values + start, indices + start, source, place, live, VALUES, INDICES)
+    else:
+        tl.store(merged_keys + start + place, mine, mask=live)
+        tl.store(merged_order + start + place, source, mask=live)
 
 
 @triton.jit
