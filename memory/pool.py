@@ -48,7 +48,7 @@ class MemoryInfo(NamedTuple):
 
     live: int  #: in use by arrays; small blocks count with their block size
     cached: int  #: held by the pool for reuse
-    peak: int  #: the most that was live at once (small blocks are looked at when a large one is allocated)
+    peak: int  #: the most that was live at once (small blocks are looked at when large ones take more than before)
     limit: int | None  #: set by `memory_limit`
     free: int  #: by the driver's word, cached blocks not counted
     total: int  #: of the device
@@ -97,6 +97,7 @@ class Pool:
         self._held_small = 0  # of these, slabs
         self._cached_large = 0
         self._live_large = 0
+        self._most_large = 0  # the most that was, when the peak was last looked at
         self._peak = 0
         self.allocate = self._allocator()
 
@@ -162,20 +163,23 @@ class Pool:
                     return None
                 block = size, address
             self._live_large += nbytes
-            self._note_peak()
+            if self._live_large > self._most_large:
+                self._note_peak()
             return block
 
     def _fitting_block(self, size: int) -> tuple[int, int] | None:
         """Take the smallest free large block that fits, as (bytes, address)."""
-        self._settle()
-        largest = size + (size if self._roomy() else size // 8)
+        if self._returned:
+            self._settle()
         try:
             block = self._free.pop(bisect_left(self._free, (size, 0)))
         except IndexError:
             return None
-        if not size <= block[0] <= largest:  # too large, or another one if a collection came in between
-            insort(self._free, block)
-            return None
+        if block[0] != size:
+            largest = size + (size if self._roomy() else size // 8)
+            if not size <= block[0] <= largest:  # too large, or another one if a collection came in between
+                insort(self._free, block)
+                return None
         self._cached_large -= block[0]
         return block
 
@@ -200,12 +204,14 @@ class Pool:
 
     def _settle(self) -> None:
         """Book the large blocks that finalisers have returned."""
-        with contextlib.suppress(IndexError):
-            while True:
+        while self._returned:
+            try:
                 size, address, nbytes = self._returned.popleft()
-                insort(self._free, (size, address))
-                self._cached_large += size
-                self._live_large -= nbytes
+            except IndexError:  # a collection came in between
+                return
+            insort(self._free, (size, address))
+            self._cached_large += size
+            self._live_large -= nbytes
 
     def lend(self, storage: Storage) -> Loan:
         """Keep a storage for a consumer that uses it in a stream of its own, until the loan is dropped.
@@ -279,6 +285,7 @@ class Pool:
         return self._live_large + self._held_small - sum(len(bin.free) * bin.size for bin in self._bins)
 
     def _note_peak(self) -> None:
+        self._most_large = max(self._most_large, self._live_large)
         if self._live_large + self._held_small > self._peak:  # no less than what is live, and quicker to find
             self._peak = max(self._peak, self._live())
 
@@ -296,6 +303,7 @@ class Pool:
         with self._lock:
             self._settle()
             self._peak = self._live()
+            self._most_large = self._live_large
 
     def set_limit(self, nbytes: int | None) -> None:
         """Hold no more than ``nbytes`` from now on; cached blocks beyond it are returned at once."""

@@ -133,7 +133,8 @@ def realize(e: Any) -> Any:
     shape, args, operands = e.dims, e.args, e.keep
     n = shape[0] if len(shape) == 1 else prod(shape)
     nbytes = n * sig.itemsize
-    if nbytes > SWEEP_BYTES or len(_notes) > SWEEP_LENGTH:
+    large = nbytes > SWEEP_BYTES
+    if large or len(_notes) > SWEEP_LENGTH:
         _sweep(e)
         if e.sig is not sig or (sig.inside and _share(e)):  # realised or built anew by now
             return realize(e)
@@ -153,6 +154,8 @@ def realize(e: Any) -> Any:
         e.keep = keep
         if sources:
             e.sources = ()
+    if large:
+        _journal.forget(e)
     del operands, sources  # only now may their finalisers run, and other threads with them
     return e
 
@@ -181,7 +184,7 @@ def _become(e: Expression, before: Sig, after: Sig, args: tuple[Any, ...], keep:
 
 def _sweep(e: Expression) -> None:
     """Sweep the journal before `e` is realised, and realise what holds much memory for a small result."""
-    for expression in _journal.sweep():
+    for expression in _journal.sweep(e):
         if expression is not e:
             realize(expression)
 
@@ -193,9 +196,12 @@ def _realize_slowly(e: Any) -> Any:
         return e
     if _at_first_run:
         _begin()
-    _sweep(e)
-    if e.sig is not sig or (sig.inside and _share(e)):  # realised or built anew by now
-        return realize(e)
+    nbytes = prod(e.dims) * sig.itemsize
+    large = nbytes > SWEEP_BYTES
+    if large or len(_notes) > SWEEP_LENGTH:
+        _sweep(e)
+        if e.sig is not sig or (sig.inside and _share(e)):  # realised or built anew by now
+            return realize(e)
     if not worth_compiling(e):
         evaluate(e)
         return e
@@ -204,7 +210,7 @@ def _realize_slowly(e: Any) -> Any:
         return realize(e)
     shape = now.dims
     try:
-        storage = sig.allocate(prod(shape) * sig.itemsize)
+        storage = sig.allocate(nbytes)
         run_into(now, storage.ptr, contiguous_strides(shape))
     except KernelMissing:
         if sig.nodes <= 1:
@@ -218,6 +224,8 @@ def _realize_slowly(e: Any) -> Any:
         raise
     sig.runs += 1
     _become(e, sig, sig.leaf, (storage.ptr,), (storage,))
+    if large:
+        _journal.forget(e)
     return e
 
 

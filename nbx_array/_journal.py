@@ -63,26 +63,41 @@ _lock = threading.RLock()
 _sweeping = False
 
 
-def sweep() -> list[Expression]:
+def sweep(current: Expression | None = None) -> list[Expression]:
     """Drop the journal's dead expressions; note the live ones with the storages that they read.
 
-    Returns those that hold much more memory than they would take themselves, such as `x[0] + 1` of a large x.
+    `current`, which the caller is about to realise, stays in the journal. Returns those that hold much more memory than
+    they would take themselves, such as `x[0] + 1` of a large x.
     """
     with _lock:
-        _sweep()
+        if len(notes) != 1 or notes[0] is not current:
+            _sweep(current)
+        if not _greedy:
+            return []
         found = [expression for note in _greedy if (expression := note()) is not None]
         _greedy.clear()
     return [expression for expression in found if expression.sig.op != "leaf"]
 
 
-def _sweep() -> None:
+def forget(expression: Expression) -> None:
+    """Take what lies in memory by now off the end of the journal, which would hold that memory until a sweep."""
+    with _lock:
+        if not _sweeping and notes and notes[-1] is expression:
+            del notes[-1]
+
+
+def _sweep(current: Expression | None = None) -> None:
     global _prune_at, _sweeping
     if _sweeping:  # a collection in the midst of a sweep
         return
     _sweeping = True
     try:
         batch = notes[:]
+        kept: tuple[Expression, ...] = ()
         for expression in survivors(batch):
+            if expression is current:
+                kept = (expression,)
+                continue
             if expression.sig.op == "leaf":
                 continue
             note = ref(expression)
@@ -99,7 +114,7 @@ def _sweep() -> None:
             if held > GREEDY_BYTES and held > GREEDY_RATIO * prod(expression.shape) * expression.sig.itemsize:
                 _greedy.append(note)
         count = len(batch)
-        del notes[:count]
+        notes[:count] = kept
         if len(_waiting) > _prune_at:
             _waiting[:] = [note for note in _waiting if _pending(note)]
             _prune_at = max(1024, 2 * len(_waiting))
@@ -108,10 +123,11 @@ def _sweep() -> None:
 
 
 def _tidy() -> None:
-    """The dead may hold memory that a large allocation could take."""
+    """The dead may hold memory that a large allocation could take. One that lives may be what is being realised."""
     if notes:
         with _lock:
-            _sweep()
+            if len(notes) != 1 or not survivors(notes[:]):
+                _sweep()
 
 
 tidy_hooks.append(_tidy)
