@@ -87,7 +87,8 @@ def main() -> None:
         run()
         launches = (xp.counters() - before)["launches"]
         gc.collect()
-        least, least_add = (min(times) for times in zip(*((microseconds(run), microseconds(add)) for _ in range(ROUNDS))))
+        pairs = [(microseconds(run), microseconds(add)) for _ in range(ROUNDS)]
+        least, least_add = map(min, zip(*pairs, strict=True))
         print(f"| {name} | {least:.1f} | {least / least_add:.1f} | {launches} |", flush=True)
 
 

@@ -74,6 +74,7 @@ def indexed(device: Device, dtypes: Dtypes) -> Launches:
         for columns in (1, limits.side, limits.tile):
             for name in ("gather", "scatter"):
                 yield partial(indexing.move_launcher, name, dtype, 2, columns, device, True)
+    yield from registry.picks(device, dtypes)
     for launcher in (indexing.count_launcher, indexing.totals_launcher, indexing.positions_launcher):
         yield partial(launcher, device)
     for wide in (False,) if device.backend == "metal" else (False, True):

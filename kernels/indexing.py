@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import math
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device, get_driver
 from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
-from nbx_array.kernels.rules import rule
+from nbx_array.kernels.rules import Rule, rule
 from nbx_array.kernels.types import type_row
 from nbx_array.memory import Storage, View, allocate
 from nbx_array.memory.statistics import traffic
@@ -72,6 +72,13 @@ class _Status:
 _statuses: dict[Device, _Status] = {}
 
 
+def _armed(device: Device, message: str) -> _Status:
+    """The status of a device, for a kernel that may find an index out of range."""
+    status = _statuses.get(device) or _statuses.setdefault(device, _Status(device))
+    status.armed, status.message = True, message
+    return status
+
+
 @register_check
 def check(device: Device) -> None:
     """Raise the IndexError of an earlier operation of the device, if there was one."""
@@ -90,9 +97,8 @@ def index_offsets(index: View, out: View, size: int, stride: int, *, first: bool
     """
     device = index.storage.device
     launcher = offsets_launcher(index.dtype, first, device)
-    status = _statuses.get(device) or _statuses.setdefault(device, _Status(device))
+    status = _armed(device, message)
     n = math.prod(index.shape)
-    status.armed, status.message = True, message
     args = (index.address, out.address, status.storage.ptr, n, size, stride)
     launcher.spread(args, -(-n // rule(device).block), 1, 1)
     if device.backend == "cpu":
@@ -135,12 +141,71 @@ def move_launcher(
     signature |= dict.fromkeys(("rows", "count", "length", "outer", "inner"), "i64")
     if name == "scatter":
         signature["step"] = "i64"
-    columns = min(1 << max(after - 1, 0).bit_length(), limits.tile)
-    if general:
-        columns = next(size for size in (1, limits.side, limits.tile) if size >= columns)
-    rows = max(limits.tile // columns, 1)
+    rows, columns = _sides(after, limits, general)
     constants = {"MANY": general or before > 1, "WORDS": words, "ROWS": rows, "COLUMNS": columns}
     return _launcher(name, signature, constants, device, num_warps=limits.tile_warps), rows, columns
+
+
+class Picked(NamedTuple):
+    """Elements source[p * outer + k * step + q * inner] for p < before, q < after and indices k of an axis of `size`
+    elements: an index for each b < count, or one for each (p, b, q)."""
+
+    address: int
+    dtype: np.dtype
+    before: int
+    count: int
+    after: int
+    size: int
+    outer: int
+    step: int
+    inner: int
+    each: bool
+
+
+@lru_cache(maxsize=1024)
+def pick_launcher(
+    each: bool, itemsize: int, words: int, before: int, after: int, device: Device, general: bool
+) -> tuple[Launcher, int, int]:
+    """The kernel `pick` for these sizes, if `general` one for any; rows and columns of its tile."""
+    limits = rule(device)
+    pointer = f"*i{8 * itemsize // words}"
+    signature = {"source": pointer, "index": "*i64", "out": pointer, "status": "*i64"}
+    signature |= dict.fromkeys(("rows", "count", "length", "size", "outer", "step", "inner"), "i64")
+    rows, columns = _sides(after, limits, general)
+    constants = {"EACH": each, "MANY": general or before > 1, "WORDS": words, "ROWS": rows, "COLUMNS": columns}
+    return _launcher("pick", signature, constants, device, num_warps=limits.tile_warps), rows, columns
+
+
+def pick(picked: Picked, index: View, out: View, message: str) -> None:
+    """Read elements at indices, contiguous int64, into a contiguous array; out of range gives 0.
+
+    On the CPU an index out of range raises IndexError with `message` here, on a GPU at the next synchronising call.
+    """
+    address, dtype, before, count, after, size, outer, step, inner, each = picked
+    device = index.storage.device
+    words = 2 if dtype.kind == "c" else 1
+    launcher, rows, columns = special_or_general(
+        partial(pick_launcher, each, dtype.itemsize, words, min(before, 2), _width(after), device)
+    )
+    status = _armed(device, message)
+    grid = -(-before * count // rows) * -(-after // columns)
+    numbers = (before * count, count, after, size, outer, step, inner)
+    launcher.spread((address, index.address, out.address, status.storage.ptr, *numbers), grid, 1, 1)
+    if device.backend == "cpu":
+        status.check()
+
+
+def _width(columns: int) -> int:
+    """The power of two that holds so many columns."""
+    return 1 << max(columns - 1, 0).bit_length()
+
+
+def _sides(after: int, limits: Rule, general: bool) -> tuple[int, int]:
+    """Rows and columns of the tile for rows of `after` elements, if `general` one of few that go for any."""
+    columns = min(_width(after), limits.tile)
+    if general:
+        columns = next(size for size in (1, limits.side, limits.tile) if size >= columns)
+    return max(limits.tile // columns, 1), columns
 
 
 def _launch(name: str, places: Places, args: tuple[int, ...]) -> None:

@@ -117,6 +117,11 @@ def choice(device: Device, dtypes: Dtypes) -> Launches:
         yield flat("where", (condition, *(signature.leaf(dtype, device),) * 2), None, dtype)
 
 
+def word_sizes(dtypes: Dtypes) -> list[tuple[int, int]]:
+    """The bytes of an element of each dtype, and of how many words it is."""
+    return sorted({(dtype.itemsize, 2 if is_complex(dtype) else 1) for dtype in dtypes})
+
+
 def created(device: Device, dtypes: Dtypes) -> Launches:
     """Arrays filled with one value, `arange` and `linspace`."""
     for dtype in dtypes:
@@ -126,6 +131,11 @@ def created(device: Device, dtypes: Dtypes) -> Launches:
         yield lambda dtype=dtype: creation.arithmetic(0, dtype, device, 0, 1, 1)  # type: ignore[misc]
     for dtype in _of_kind("f", dtypes):
         yield lambda dtype=dtype: creation.spaced(0, dtype, device, 0.0, 1.0, 2, True)  # type: ignore[misc]
+    limits = rules.rule(device)
+    for itemsize, words in word_sizes(dtypes):
+        for columns in (1, limits.side, limits.tile):
+            for name, lower in (("diagonal", False), ("triangle", False), ("triangle", True)):
+                yield partial(creation.matrix_launcher, name, itemsize, words, columns, lower, device, True)
 
 
 def strided(device: Device, dtypes: Dtypes) -> Launches:
@@ -153,12 +163,22 @@ def indexed(device: Device, dtypes: Dtypes) -> Launches:
             places = indexing.Places(0, dtype, View(nowhere, np.dtype(np.int64), (1,), (1,)), before, 1, after, 1, 1)
             yield lambda places=places, values=values: indexing.gather(places, values)  # type: ignore[misc]
             yield lambda places=places, values=values: indexing.scatter(places, values, repeat=False, distinct=True)  # type: ignore[misc]
+    yield from picks(device, dtypes)
     for launcher in (indexing.count_launcher, indexing.totals_launcher, indexing.positions_launcher):
         yield lambda launcher=launcher: launcher(device)  # type: ignore[misc]
     for wide in (False,) if device.backend == "metal" else (False, True):
         yield partial(indexing.tally_launcher, wide, device)
         for name in ("claim", "keep_last"):
             yield partial(indexing.last_launcher, name, wide, device)
+
+
+def picks(device: Device, dtypes: Dtypes) -> Launches:
+    """Elements at indices along one axis, in arrays of any sizes."""
+    limits = rules.rule(device)
+    for itemsize, words in word_sizes(dtypes):
+        for columns in (1, limits.side, limits.tile):
+            for each in (False, True):
+                yield partial(indexing.pick_launcher, each, itemsize, words, 2, columns, device, True)
 
 
 def products(device: Device, dtypes: Dtypes) -> Launches:

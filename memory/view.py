@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from types import EllipsisType, NoneType
 from typing import Any, NamedTuple
 
@@ -101,6 +102,11 @@ def check_shape(shape: Iterable[int], itemsize: int) -> int:
 
 def contiguous_strides(shape: Sequence[int]) -> Shape:
     """Strides of a packed array in C order."""
+    return _contiguous_strides(tuple(shape))
+
+
+@lru_cache(maxsize=4096)
+def _contiguous_strides(shape: Shape) -> Shape:
     strides = []
     step = 1
     for d in reversed(shape):
@@ -111,6 +117,11 @@ def contiguous_strides(shape: Sequence[int]) -> Shape:
 
 def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether the elements are packed in C order (strides of dimensions of length 1 do not matter)."""
+    return _is_contiguous(tuple(shape), tuple(strides))
+
+
+@lru_cache(maxsize=4096)
+def _is_contiguous(shape: Shape, strides: Shape) -> bool:
     step = 1
     packed = True
     for d, s in zip(reversed(shape), reversed(strides), strict=True):
@@ -180,6 +191,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     return tuple(result)
 
 
+@lru_cache(maxsize=4096)
 def broadcast_strides(shape: Shape, strides: Shape, target: Shape) -> Shape:
     """Strides with which an array of ``shape`` reads as one of ``target``: 0 where it is stretched or of length 1."""
     added = len(target) - len(shape)
@@ -195,6 +207,8 @@ def normalize_axis(axis: int, ndim: int) -> int:
     """An axis counted from the front; AxisError outside ``[-ndim, ndim)``, TypeError for what is no integer.
 
     A bool is none here: where True stands for an axis, another argument was meant."""
+    if type(axis) is int and 0 <= axis < ndim:
+        return axis
     if isinstance(axis, bool):
         raise TypeError(f"an axis is an integer, not {axis!r}")
     index = operator.index(axis)
@@ -207,6 +221,8 @@ def normalize_axes(axis: int | Iterable[int] | None, ndim: int) -> tuple[int, ..
     """Axes counted from the front, in the order given; None means all. ValueError when one is named twice."""
     if axis is None:
         return tuple(range(ndim))
+    if type(axis) is int:
+        return (normalize_axis(axis, ndim),)
     axes = tuple(normalize_axis(a, ndim) for a in (axis if isinstance(axis, Iterable) else (axis,)))
     if len(set(axes)) != len(axes):
         raise ValueError("duplicate value in 'axis'")
@@ -215,12 +231,21 @@ def normalize_axes(axis: int | Iterable[int] | None, ndim: int) -> tuple[int, ..
 
 def transpose(shape: Shape, strides: Shape, axes: Sequence[int]) -> tuple[Shape, Shape]:
     """Shape and strides with the axes in the given order."""
-    if len(axes) != len(shape):
+    ndim = len(shape)
+    if len(axes) != ndim:
         raise ValueError("axes don't match array")
-    order = [normalize_axis(a, len(shape)) for a in axes]
-    if len(set(order)) != len(order):
+    order = [normalize_axis(a, ndim) for a in axes]
+    if len(set(order)) != ndim:
         raise ValueError("repeated axis in transpose")
-    return tuple(shape[a] for a in order), tuple(strides[a] for a in order)
+    return tuple([shape[a] for a in order]), tuple([strides[a] for a in order])
+
+
+def move_axes(origin: Shape, goal: Shape, ndim: int) -> list[int]:
+    """The order of axes in which those at `origin` come to stand at `goal`, all of them counted from the front."""
+    order = [axis for axis in range(ndim) if axis not in origin]
+    for place, axis in sorted(zip(goal, origin, strict=True)):
+        order.insert(place, axis)
+    return order
 
 
 def flip(shape: Shape, strides: Shape, offset: int, axes: Iterable[int]) -> tuple[Shape, int]:
@@ -301,21 +326,24 @@ def _position(item: object, axis: int, length: int) -> int:
 
 def infer_shape(size: int, shape: Sequence[int]) -> Shape:
     """The shape with its -1, if any, replaced so that it holds ``size`` elements; ValueError when none does."""
-    dims = tuple(operator.index(d) for d in shape)
-    if any(isinstance(d, bool) for d in shape):
+    dims = tuple(map(operator.index, shape))
+    if bool in map(type, shape):
         raise TypeError(f"a shape has integers, not {shape!r}")
+    if not dims or min(dims) >= 0:
+        if math.prod(dims) == size:
+            return dims
+        raise ValueError(f"cannot reshape array of size {size} into shape {shape_text(dims)}")
     unknown = [axis for axis, d in enumerate(dims) if d < 0]
     if len(unknown) > 1:
         raise ValueError("can only specify one unknown dimension")
     known = math.prod(d for d in dims if d >= 0)
-    if unknown and dims[unknown[0]] == -1 and known and size % known == 0:
+    if dims[unknown[0]] == -1 and known and size % known == 0:
         axis = unknown[0]
         return (*dims[:axis], size // known, *dims[axis + 1 :])
-    if unknown or known != size:
-        raise ValueError(f"cannot reshape array of size {size} into shape {shape_text(dims)}")
-    return dims
+    raise ValueError(f"cannot reshape array of size {size} into shape {shape_text(dims)}")
 
 
+@lru_cache(maxsize=4096)
 def reshape_strides(shape: Shape, strides: Shape, new_shape: Shape) -> Shape | None:
     """Strides that show the same elements in C order as ``new_shape``, or None where only a copy can.
 

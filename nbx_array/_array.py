@@ -20,8 +20,10 @@ from nbx_array._expression import (
     describe,
     first_run,
     from_view,
+    over_memory,
     realize,
     snapshot,
+    strides_of,
     write,
 )
 from nbx_array._inspection import API_VERSIONS
@@ -30,6 +32,7 @@ from nbx_array._operations import (
     apply,
     broadcast_operands,
     combine,
+    combined,
     layout,
     operands_of,
     promote,
@@ -49,7 +52,6 @@ from nbx_array.memory.view import (
     contiguous_strides,
     infer_shape,
     reshape_strides,
-    transpose,
 )
 
 _push: Callable[[Any], Any] = _journal.notes.append  # `_carefully` where deferring is off or may be unsafe
@@ -465,18 +467,16 @@ class Array(Methods, Expression):
     @property
     def T(self) -> Array:
         """A view with the axes reversed."""
-        view = self.memory()
-        return from_view(Array, view._replace(shape=view.shape[::-1], strides=view.strides[::-1]))
+        strides = strides_of(self)
+        return view_of(self, self.dims[::-1], strides[::-1])
 
     @property
     def mT(self) -> Array:
         """A view of a stack of matrices, each transposed; ValueError for fewer than two dimensions."""
-        view = self.memory()
-        if len(view.shape) < 2:
-            raise ValueError(f"mT: expected at least 2 dimensions, got shape {view.shape}")
-        order = (*range(len(view.shape) - 2), len(view.shape) - 1, len(view.shape) - 2)
-        shape, strides = transpose(view.shape, view.strides, order)
-        return from_view(Array, view._replace(shape=shape, strides=strides))
+        shape, strides = self.dims, strides_of(self)
+        if len(shape) < 2:
+            raise ValueError(f"mT: expected at least 2 dimensions, got shape {shape}")
+        return view_of(self, (*shape[:-2], shape[-1], shape[-2]), (*strides[:-2], strides[-1], strides[-2]))
 
     @property
     def real(self) -> Array:
@@ -852,7 +852,13 @@ def packed(x: Array) -> Array:
 
 def cast(x: Array, dtype: np.dtype) -> Array:
     """An array in another dtype, deferred; the array itself if it has the dtype already."""
-    return x if x.sig.dtype == dtype else combine(Array, "astype", None, dtype, [x], x.sig.device)
+    if x.sig.dtype == dtype:
+        return x
+    now = snapshot(x)
+    sig = now.sig.successors.get(("astype", dtype))
+    if sig is None:
+        return combine(Array, "astype", None, dtype, [x], x.sig.device)
+    return _deferred(sig, now.dims, now.args, now.keep, now.geo if sig.general else None, x)
 
 
 def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype, device: Device, name: str) -> Array:
@@ -920,6 +926,9 @@ def import_view(x: Any, device: Device | None, copy: bool | None) -> Array:
 
 def where(condition: Any, x1: Any, x2: Any) -> Array:
     """Elements of x1 where the condition holds, of x2 elsewhere."""
+    found = combined(Array, "where", (condition, x1, x2))
+    if found is not None:
+        return found
     operands, device = operands_of("where", (condition, x1, x2))
     dtypes = tuple(x.dtype for x in operands[1:] if isinstance(x, (Array, np.generic)))
     weak = tuple(type(x) for x in operands[1:] if not isinstance(x, (Array, np.generic)))
@@ -929,8 +938,8 @@ def where(condition: Any, x1: Any, x2: Any) -> Array:
 
 def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
     """A view with zero strides along the new and stretched dimensions; ValueError where the shapes do not fit."""
-    view = x.memory()
-    return from_view(Array, view._replace(shape=shape, strides=broadcast_strides(view.shape, view.strides, shape)))
+    strides = strides_of(x)
+    return view_of(x, shape, broadcast_strides(x.dims, strides, shape))
 
 
 def assign_in_place(target: Array, result: Array, name: str) -> Array:
@@ -968,11 +977,16 @@ def _is_basic(key: Any) -> bool:
     return not isinstance(key, (bool, np.bool_, Array, list, np.ndarray)) and hasattr(key, "__index__")
 
 
+def view_of(x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Array:
+    """A view of an array in memory: its shape, its strides, and how many elements behind the array's it starts."""
+    sig = x.sig
+    return over_memory(Array, sig.dtype, x.keep, x.args[0] + offset * sig.itemsize, shape, strides)
+
+
 def view_basic(x: Array, key: Any) -> Array:
     """The view that a basic index names, also where it names one element."""
-    view = x.memory()
-    shape, strides, offset = basic_index(view.shape, view.strides, view.offset, key)
-    return from_view(Array, view._replace(shape=shape, strides=strides, offset=offset))
+    strides = strides_of(x)
+    return view_of(x, *basic_index(x.dims, strides, 0, key))
 
 
 def index_basic(x: Array, key: Any) -> Array:

@@ -13,15 +13,15 @@ from typing import Any, Literal
 import numpy as np
 
 from nbx_array import _elementwise, _order
-from nbx_array._array import Array, as_value, broadcast_to, cast, filled, from_numpy, import_view, where
+from nbx_array._array import Array, as_value, cast, filled, from_numpy, import_view, packed, view_of
 from nbx_array._array import copy as copied
 from nbx_array._data_types import as_dtype
-from nbx_array._expression import describe, from_view
+from nbx_array._expression import describe, over_memory, realize, strides_of
 from nbx_array.backend import detect
 from nbx_array.backend.contract import Device
 from nbx_array.kernels import creation
 from nbx_array.kernels.types import component, default_complex, default_float
-from nbx_array.memory import View, allocate
+from nbx_array.memory import allocate
 from nbx_array.memory.view import check_shape, contiguous_strides
 
 Shape = int | tuple[int, ...]
@@ -34,9 +34,10 @@ def _device(device: Any, otherwise: Device | None = None) -> Device:
 
 
 def _shape(shape: Any, dtype: np.dtype, name: str) -> tuple[int, ...]:
+    given = shape if isinstance(shape, (tuple, list)) else (shape,)
     try:
-        dims = tuple(map(operator.index, shape)) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
-        if any(isinstance(dim, bool) for dim in (shape if isinstance(shape, (tuple, list)) else (shape,))):
+        dims = tuple(map(operator.index, given))
+        if bool in map(type, given):
             raise TypeError
     except TypeError:
         raise TypeError(f"{name}: a shape is an integer or a tuple of integers, not {shape!r}") from None
@@ -50,7 +51,7 @@ def _shape(shape: Any, dtype: np.dtype, name: str) -> tuple[int, ...]:
 def _new(shape: tuple[int, ...], dtype: np.dtype, device: Device) -> Array:
     """An array of uninitialised memory."""
     storage = allocate(math.prod(shape) * dtype.itemsize, device)
-    return from_view(Array, View(storage, dtype, shape, contiguous_strides(shape), 0))
+    return over_memory(Array, dtype, (storage,), storage.ptr, shape, contiguous_strides(shape))
 
 
 def _array(x: Any, name: str, device: Device | None = None) -> Array:
@@ -546,12 +547,11 @@ def eye(
     where = _device(device)
     chosen = default_float(where) if dtype is None else as_dtype(dtype, "eye")
     rows, columns = _shape((n_rows, n_rows if n_cols is None else n_cols), chosen, "eye")
-    return cast(_distance(rows, columns, where) == operator.index(k), chosen)
-
-
-def _distance(rows: int, columns: int, device: Device) -> Array:
-    """Column number minus row number, by broadcasting."""
-    return arange(columns, device=device)[None, :] - arange(rows, device=device)[:, None]
+    k = operator.index(k)
+    out = _new((rows, columns), chosen, where)
+    if rows and columns:
+        creation.diagonal(out.args[0], chosen, where, rows, columns, k)
+    return out
 
 
 def tril(x: Array, /, k: int = 0) -> Array:
@@ -563,7 +563,7 @@ def tril(x: Array, /, k: int = 0) -> Array:
     Array([[1., 0.],
            [1., 1.]], device='cpu')
     """
-    return _triangle(x, "tril", lambda distance: distance <= operator.index(k))
+    return _triangle(x, "tril", k, lower=True)
 
 
 def triu(x: Array, /, k: int = 0) -> Array:
@@ -575,15 +575,20 @@ def triu(x: Array, /, k: int = 0) -> Array:
     Array([[1., 1.],
            [0., 1.]], device='cpu')
     """
-    return _triangle(x, "triu", lambda distance: distance >= operator.index(k))
+    return _triangle(x, "triu", k, lower=False)
 
 
-def _triangle(x: Array, name: str, keeps: Any) -> Array:
-    x = _array(x, name)
-    if x.ndim < 2:
-        raise ValueError(f"{name}: expected at least 2 dimensions, got shape {x.shape}")
-    zero = filled((), 0, x.dtype, x.device, name)
-    return where(keeps(_distance(x.shape[-2], x.shape[-1], x.device)), x, zero)
+def _triangle(x: Array, name: str, k: int, *, lower: bool) -> Array:
+    x, k = _array(x, name), operator.index(k)
+    shape = x.dims
+    if len(shape) < 2:
+        raise ValueError(f"{name}: expected at least 2 dimensions, got shape {shape}")
+    x = packed(realize(x))
+    dtype, device = x.sig.dtype, x.sig.device
+    out = _new(shape, dtype, device)
+    if 0 not in shape:
+        creation.triangle(x.args[0], out.args[0], dtype, device, shape, k, lower=lower)
+    return out
 
 
 def meshgrid(
@@ -612,7 +617,9 @@ def meshgrid(
     out = []
     for x, axis in zip(vectors, axes, strict=True):
         vector = x if x.shape else x[None]
-        view = vector[(*(None,) * axis, slice(None), *(None,) * (len(axes) - 1 - axis))]
-        view = view if sparse else broadcast_to(view, tuple(shape))
+        (step,) = strides_of(vector)
+        dims = [1] * len(axes) if sparse else shape
+        dims[axis] = vector.dims[0]
+        view = view_of(vector, tuple(dims), (*(0,) * axis, step, *(0,) * (len(axes) - 1 - axis)))
         out.append(copied(view) if copy else view)
     return tuple(out)

@@ -40,6 +40,10 @@ def bfloat16() -> Any:
 
 def as_dtype(dtype: Any, name: str) -> np.dtype:
     """A dtype that arrays can have; TypeError names the function that was given another."""
+    if type(dtype) in _KNOWN_BY:
+        found = _dtypes.get(dtype)
+        if found is not None:
+            return found
     if isinstance(dtype, (Array, np.ndarray)):
         raise TypeError(f"{name}: expected a dtype, got an array")
     if isinstance(dtype, str) and dtype == "bfloat16":
@@ -49,7 +53,14 @@ def as_dtype(dtype: Any, name: str) -> np.dtype:
         type_row(result)
     except TypeError as error:
         raise TypeError(f"{name}: {error}") from None
+    if type(dtype) in _KNOWN_BY and len(_dtypes) < 256:
+        _dtypes[dtype] = result
     return result
+
+
+_KNOWN_BY = {type, str, *map(type, map(np.dtype, "?bhilqBHILQefdFD"))}
+"""The types of what dtypes are remembered by."""
+_dtypes: dict[Any, np.dtype] = {}
 
 
 @dataclass(frozen=True)

@@ -260,17 +260,22 @@ def clip(x: Array, /, min: Operand | None = None, max: Operand | None = None, ou
     >>> xp.clip(xp.asarray([-2, 0, 7]), 0, 5)
     Array([0, 0, 5], device='cpu')
     """
-    operands, _ = operands_of("clip", [x, *(bound for bound in (min, max) if bound is not None)])
-    x = operands[0]
-    kinds = {getattr(operand, "dtype", np.dtype(type(operand))).kind for operand in operands}
-    if not isinstance(x, Array) or "c" in kinds:
-        raise TypeError(f"clip: expected a real array and real bounds, got {', '.join(map(describe, operands))}")
+    operands: list[Any] = [x, *(bound for bound in (min, max) if bound is not None)]
+    if type(x) is not Array or x.sig.dtype.kind == "c" or not {int, float}.issuperset(map(type, operands[1:])):
+        operands, _ = operands_of("clip", operands)
+        x = operands[0]
+        kinds = {getattr(operand, "dtype", np.dtype(type(operand))).kind for operand in operands}
+        if not isinstance(x, Array) or "c" in kinds:
+            raise TypeError(f"clip: expected a real array and real bounds, got {', '.join(map(describe, operands))}")
     result = x
     if min is not None:
-        result = apply(Array, "maximum", result, min)
+        result = _maximum(result, min)
     if max is not None:
-        result = apply(Array, "minimum", result, max)
+        result = _minimum(result, max)
     return deliver("clip", _array.unary("positive", x) if result is x else result, out)
+
+
+_maximum, _minimum = _array._binary("maximum"), _array._binary("minimum")
 
 
 @ufunc

@@ -75,17 +75,30 @@ class Expression:
 def from_view(cls: type[Any], view: View) -> Any:
     """An array of class `cls` over existing memory."""
     storage, dtype, shape, strides, offset = view
+    return over_memory(cls, dtype, (storage,), storage.ptr + offset * dtype.itemsize, shape, strides)
+
+
+def over_memory(
+    cls: type[Any], dtype: Any, keep: tuple[Any], address: int, shape: tuple[int, ...], strides: Strides
+) -> Any:
+    """An array of class `cls` over the memory that starts at an address in the storage `keep[0]`."""
     new = cls()
-    address = storage.ptr + offset * dtype.itemsize
     contiguous = is_contiguous(shape, strides)
-    device = storage.device
-    aligned = device.backend == "cpu" or address % 16 == 0
+    device = keep[0].device
+    aligned = address % 16 == 0 or device.backend == "cpu"
     new.sig = signature.leaf(dtype, device, general=not contiguous, aligned=aligned)
     new.dims = shape
     new.args = (address,)
-    new.keep = (storage,)
+    new.keep = keep
     new.geo = None if contiguous else (strides,)
     return new
+
+
+def strides_of(x: Expression) -> Strides:
+    """The strides, in elements, of an array, which is realised first."""
+    if x.sig.op != "leaf":
+        realize(x)
+    return x.geo[0] if x.sig.general else contiguous_strides(x.dims)
 
 
 def describe(operand: object) -> str:
@@ -490,20 +503,34 @@ def write(target: Expression, value: Expression) -> None:
     if reads_target and not _reads_where_it_writes(target, now):
         now = realize(_copy(now)) if now.sig.op == "leaf" else snapshot(realize(value))
     if now.sig.op == "leaf":
-        now, reads_target = _copy(now), False
+        reads_target = False
     sig = target.sig
-    if not sig.general and not now.sig.general and sig.inner is not None and now.sig.flat is not None:
-        shape = target.dims
-        n = shape[0] if len(shape) == 1 else prod(shape)
-        fused.run_flat(now.sig.flat, now.sig.block, now.args, target.args[0], n)
-    else:
-        run_into(now, target.args[0], target.geo[0] if sig.general else contiguous_strides(target.dims))
+    fill(target, now)
     if reads_target and value.args is now.args:  # what else refers to it shall have the value of before
         copied, geo = copy_of(sig), target.geo if sig.general else ()
         operands, sources = value.keep, getattr(value, "sources", ())
         value.sig, value.args, value.keep, value.geo, value.sources = copied, target.args, target.keep, geo, ()
         del operands, sources
         _notes.append(value)
+
+
+def fill(target: Expression, value: Expression) -> None:
+    """Evaluate `value`, of the target's shape and dtype, into the memory of `target`, which nothing pending reads and
+    `value` only at the places that it writes."""
+    now = snapshot(value)
+    if now.sig.op == "leaf":
+        now = _copy(now)
+    sig, address = target.sig, target.args[0]
+    flat = now.sig.flat
+    if (
+        flat is not None
+        and not sig.general
+        and not now.sig.general
+        and (sig.inner is not None or (address % 16 == 0 and now.sig.leaves < 2))
+    ):
+        fused.run_flat(flat, now.sig.block, now.args, address, prod(target.dims))
+    else:
+        run_into(now, address, strides_of(target))
 
 
 def _reads_where_it_writes(target: Expression, value: Expression) -> bool:

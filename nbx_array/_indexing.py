@@ -7,7 +7,7 @@ indexed by arrays. Their offsets are added up in one int64 array, and one kernel
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,10 +55,59 @@ def take(x: Any, indices: Any, axis: int, *, exact: bool = False) -> Any:
     return _gather(_Index(view, [_Part(indices, (axis,), exact)], indices.shape, list(range(axis)), list(after)))
 
 
-def take_along_axis(x: Any, indices: Any, axis: int, places: dict[int, Any]) -> Any:
-    """The elements of x at integer indices along an axis, and at `places`, which are in range, along the others."""
-    parts = [_Part(indices, (axis,), False), *(_Part(place, (d,), True) for d, place in places.items())]
-    return _gather(_Index(x.memory(), parts, indices.shape, [], []))
+def take_along_axis(x: Any, indices: Any, axis: int, places: Callable[[], dict[int, Any]]) -> Any:
+    """The elements of x at integer indices along an axis, each in its own place along the others, of the same lengths.
+
+    `places` makes indices of the others, for an x whose axes do not lie in order.
+    """
+    view, shape = x.memory(), indices.shape
+    out = View(
+        allocate(math.prod(shape) * view.dtype.itemsize, view.storage.device),
+        view.dtype,
+        shape,
+        contiguous_strides(shape),
+    )
+    before, after = range(axis), range(axis + 1, len(shape))
+    if not out.size or _pick(view, indices, axis, before, after, (shape[axis],), out, each=True):
+        return from_view(core.Array, out)
+    parts = [_Part(indices, (axis,), False), *(_Part(place, (d,), True) for d, place in places().items())]
+    return _gather(_Index(view, parts, shape, [], []))
+
+
+def _pick(
+    view: View,
+    indices: Any,
+    axis: int,
+    before: Sequence[int],
+    after: Sequence[int],
+    shape: tuple[int, ...],
+    out: View,
+    *,
+    each: bool,
+) -> bool:
+    """Read elements at indices along one axis in one launch, if the axes before and after it each lie in one row.
+
+    `shape` stands for the axis in the result; there is an index for each of its places or, if `each`, of the result's.
+    """
+    groups = _rows(view, before, after)
+    if groups is None:
+        return False
+    (outside, outer), (inside, inner) = groups
+    message = f"index is out of bounds for axis {axis} with size {view.shape[axis]}"
+    picked = kernels.Picked(
+        view.address,
+        view.dtype,
+        outside,
+        math.prod(shape),
+        inside,
+        view.shape[axis],
+        outer,
+        view.strides[axis],
+        inner,
+        each,
+    )
+    kernels.pick(picked, _packed(core.cast(indices, INT64), out.shape if each else shape), out, message)
+    return True
 
 
 def _gather(index: _Index) -> Any:
@@ -67,6 +116,10 @@ def _gather(index: _Index) -> Any:
     dtype = index.view.dtype
     storage = allocate(math.prod(shape) * dtype.itemsize, device)
     out = View(storage, dtype, shape, contiguous_strides(shape), 0)
+    if len(index.parts) == 1 and not index.parts[0].exact and out.size:
+        (axis,) = index.parts[0].axes
+        if _pick(index.view, index.parts[0].array, axis, index.before, index.after, index.shape, out, each=False):
+            return from_view(core.Array, out)
     view, offsets = index.view, _offsets(index)
     if not out.size:
         return from_view(core.Array, out)
@@ -326,11 +379,22 @@ def _linear(part: _Part, view: View) -> Any:
 
 def _places(view: View, index: _Index, offsets: View) -> kernels.Places | None:
     """The elements that an index names, if the axes before and after the arrays' each lie in one row."""
-    groups = []
-    for axes in (index.before, index.after):
+    groups = _rows(view, index.before, index.after)
+    if groups is None:
+        return None
+    (before, outer), (after, inner) = groups
+    return kernels.Places(view.address, view.dtype, offsets, before, math.prod(index.shape), after, outer, inner)
+
+
+def _rows(view: View, *groups: Sequence[int]) -> list[tuple[int, int]] | None:
+    """The length and stride of each group of axes as one, None where an order of axes does not allow that."""
+    rows = []
+    for axes in groups:
+        if len(axes) == 1:
+            rows.append((view.shape[axes[0]], view.strides[axes[0]]))
+            continue
         dims, (steps,) = collapse([view.shape[i] for i in axes], [view.strides[i] for i in axes])
         if len(dims) > 1:
             return None
-        groups.append((dims[0] if dims else 1, steps[0] if steps else 0))
-    (before, outer), (after, inner) = groups
-    return kernels.Places(view.address, view.dtype, offsets, before, math.prod(index.shape), after, outer, inner)
+        rows.append((dims[0] if dims else 1, steps[0] if steps else 0))
+    return rows

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from nbx_array import _indexing, _statistical
-from nbx_array._array import Array, cast, view_basic
+from nbx_array._array import Array, cast, view_basic, view_of
 from nbx_array._array import broadcast_to as _broadcast
 from nbx_array._array import copy as copied
 from nbx_array._creation import _array, _arrays, _new, _shape, arange, asarray
 from nbx_array._data_types import as_dtype, result_type
-from nbx_array._expression import describe, from_view, realize, write
+from nbx_array._expression import describe, fill, from_view, realize, strides_of
 from nbx_array._order import resolved
 from nbx_array._out import deliver
 from nbx_array._searching import searchsorted
@@ -118,18 +118,19 @@ def concat(arrays: Sequence[Array], /, axis: int | None = 0, out: Any = None, *,
             shapes = ", ".join(str(part.shape) for part in parts)
             raise ValueError(f"concat: shapes {shapes} differ elsewhere than along axis {along}")
     target = result_type(*(x.dtype for x in parts)) if dtype is None else as_dtype(dtype, "concat")
-    length = sum(x.shape[along] for x in parts)
+    length = sum([x.shape[along] for x in parts])
     whole = _new((*parts[0].shape[:along], length, *parts[0].shape[along + 1 :]), target, _one_device(parts, "concat"))
-    start = 0
+    strides, start = strides_of(whole), 0
     for x in parts:
-        stop = start + x.shape[along]
-        piece = whole.memory()
-        shape, strides, offset = geometry.basic_index(
-            piece.shape, piece.strides, piece.offset, (slice(None),) * along + (slice(start, stop),)
-        )
-        write(from_view(Array, piece._replace(shape=shape, strides=strides, offset=offset)), cast(x, target))
-        start = stop
+        _put(whole, x, strides, start * strides[along])
+        start += x.shape[along]
     return deliver("concat", whole, out)
+
+
+def _put(whole: Array, part: Array, strides: tuple[int, ...], offset: int) -> None:
+    """Evaluate an array into its place in a new one."""
+    if 0 not in part.dims:
+        fill(view_of(whole, part.dims, strides, offset), cast(part, whole.sig.dtype))
 
 
 def _one_device(parts: Sequence[Array], name: str) -> Any:
@@ -154,8 +155,14 @@ def stack(arrays: Sequence[Array], /, axis: int = 0, out: Any = None, *, dtype: 
         raise ValueError("stack: at least one array is required")
     if len({x.shape for x in parts}) > 1:
         raise ValueError(f"stack: arrays must have one shape, got {', '.join(str(x.shape) for x in parts)}")
-    (new,) = _axes(axis, parts[0].ndim + 1, "stack")
-    return concat([expand_dims(x, axis=new) for x in parts], new, out, dtype=dtype)
+    shape = parts[0].dims
+    (new,) = _axes(axis, len(shape) + 1, "stack")
+    target = result_type(*(x.dtype for x in parts)) if dtype is None else as_dtype(dtype, "stack")
+    whole = _new((*shape[:new], len(parts), *shape[new:]), target, _one_device(parts, "stack"))
+    strides = strides_of(whole)
+    for k, x in enumerate(parts):
+        _put(whole, x, (*strides[:new], *strides[new + 1 :]), k * strides[new])
+    return deliver("stack", whole, out)
 
 
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
@@ -168,18 +175,12 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     (1, 2)
     """
     x = _array(x, "expand_dims")
-    view = x.memory()
+    shape, strides = list(x.dims), list(strides_of(x))
     count = len(axis) if isinstance(axis, tuple) else 1
-    places = set(_axes(axis, x.ndim + count, "expand_dims"))
-    shape, strides = iter(view.shape), iter(view.strides)
-    total = range(x.ndim + count)
-    return from_view(
-        Array,
-        view._replace(
-            shape=tuple(1 if i in places else next(shape) for i in total),
-            strides=tuple(0 if i in places else next(strides) for i in total),
-        ),
-    )
+    for place in sorted(_axes(axis, len(shape) + count, "expand_dims")):
+        shape.insert(place, 1)
+        strides.insert(place, 0)
+    return view_of(x, tuple(shape), tuple(strides))
 
 
 def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
@@ -191,18 +192,16 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     (3,)
     """
     x = _array(x, "squeeze")
-    view = x.memory()
+    shape, strides = x.dims, strides_of(x)
     if axis is None:
-        gone = {i for i, size in enumerate(x.shape) if size == 1}
+        gone: Sequence[int] = [i for i, size in enumerate(shape) if size == 1]
     else:
-        gone = set(_axes(axis, x.ndim, "squeeze"))
+        gone = _axes(axis, len(shape), "squeeze")
     for i in gone:
-        if x.shape[i] != 1:
-            raise ValueError(f"squeeze: axis {i} of shape {x.shape} has length {x.shape[i]}, not 1")
-    keep = [i for i in range(x.ndim) if i not in gone]
-    return from_view(
-        Array, view._replace(shape=tuple(view.shape[i] for i in keep), strides=tuple(view.strides[i] for i in keep))
-    )
+        if shape[i] != 1:
+            raise ValueError(f"squeeze: axis {i} of shape {shape} has length {shape[i]}, not 1")
+    kept = [i for i in range(len(shape)) if i not in gone]
+    return view_of(x, tuple([shape[i] for i in kept]), tuple([strides[i] for i in kept]))
 
 
 def flip(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
@@ -212,9 +211,7 @@ def flip(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     Array([3, 2, 1], device='cpu')
     """
     x = _array(x, "flip")
-    view = x.memory()
-    strides, offset = geometry.flip(view.shape, view.strides, view.offset, _axes(axis, x.ndim, "flip"))
-    return from_view(Array, view._replace(strides=strides, offset=offset))
+    return view_of(x, x.dims, *geometry.flip(x.dims, strides_of(x), 0, _axes(axis, x.ndim, "flip")))
 
 
 def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
@@ -225,14 +222,14 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     >>> xp.permute_dims(xp.ones((2, 3)), (1, 0)).shape
     (3, 2)
     """
-    view = _array(x, "permute_dims").memory()
+    x = _array(x, "permute_dims")
     try:
-        shape, strides = geometry.transpose(view.shape, view.strides, axes)
+        shape, strides = geometry.transpose(x.dims, strides_of(x), axes)
     except (ValueError, AxisError) as error:
         raise type(error)(f"permute_dims: {error}") from None
     except TypeError:
         raise TypeError(f"permute_dims: axes are a sequence of integers, not {axes!r}") from None
-    return from_view(Array, view._replace(shape=shape, strides=strides))
+    return view_of(x, shape, strides)
 
 
 def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> Array:
@@ -245,14 +242,14 @@ def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[i
     (3, 4, 2)
     """
     x = _array(x, "moveaxis")
-    origin = _axes(source, x.ndim, "moveaxis")
-    goal = _axes(destination, x.ndim, "moveaxis")
+    ndim = x.ndim
+    origin = _axes(source, ndim, "moveaxis")
+    goal = _axes(destination, ndim, "moveaxis")
     if len(origin) != len(goal):
         raise ValueError(f"moveaxis: {len(origin)} source axes and {len(goal)} destinations")
-    order = [i for i in range(x.ndim) if i not in origin]
-    for place, axis in sorted(zip(goal, origin, strict=True)):
-        order.insert(place, axis)
-    return permute_dims(x, tuple(order))
+    order = geometry.move_axes(origin, goal, ndim)
+    shape, strides = x.dims, strides_of(x)
+    return view_of(x, tuple([shape[i] for i in order]), tuple([strides[i] for i in order]))
 
 
 def reshape(x: Array, /, shape: tuple[int, ...], order: str = "C", *, copy: bool | None = None) -> Array:
@@ -276,16 +273,13 @@ def reshape(x: Array, /, shape: tuple[int, ...], order: str = "C", *, copy: bool
         raise ValueError(f"reshape: {error}") from None
     except TypeError:
         raise TypeError(f"reshape: a shape is an integer or a tuple of integers, not {shape!r}") from None
-    view = x.memory()
-    strides = geometry.reshape_strides(view.shape, view.strides, dims)
+    own = strides_of(x)
+    strides = geometry.reshape_strides(x.dims, own, dims)
     if strides is None and copy is False:
-        raise ValueError(
-            f"reshape: shape {x.shape} with strides {view.strides} cannot be seen as {dims} without a copy"
-        )
+        raise ValueError(f"reshape: shape {x.shape} with strides {own} cannot be seen as {dims} without a copy")
     if strides is None or copy:
-        view = realize(copied(x)).memory()
-        strides = geometry.contiguous_strides(dims)
-    return from_view(Array, view._replace(shape=dims, strides=strides))
+        x, strides = realize(copied(x)), geometry.contiguous_strides(dims)
+    return view_of(x, dims, strides)
 
 
 def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:
@@ -358,20 +352,29 @@ def roll(x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] 
     axes = axis if isinstance(axis, tuple) else (axis,)
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ValueError(f"roll: {len(shifts)} shifts and {len(axes)} axes")
-    distances = [0] * x.ndim
+    ndim = x.ndim
+    distances = [0] * ndim
     count = max(len(shifts), len(axes))
     if not all(hasattr(s, "__index__") for s in shifts):
         raise TypeError(f"roll: a shift is an integer, not {shift!r}")
     for s, a in zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True):
-        distances[_axes(a, x.ndim, "roll")[0]] += operator.index(s)
-    out = _new(x.shape, x.dtype, x.device)
-    # Along each axis the elements fall into those that stay in order and those that come in again.
+        distances[_axes(a, ndim, "roll")[0]] += operator.index(s)
+    own = strides_of(x)
+    out = _new(x.dims, x.sig.dtype, x.sig.device)
+    if 0 in x.dims:
+        return out
+    strides = strides_of(out)
+    # Along each axis the elements fall into those that stay in order and those that come in again: where a piece goes,
+    # where it comes from, and its length.
     pieces = [
-        [(slice(d, n), slice(0, n - d)), (slice(0, d), slice(n - d, n))] if d else [(slice(n), slice(n))]
-        for n, d in ((n, distance % n if n else 0) for n, distance in zip(x.shape, distances, strict=True))
+        [(d, 0, n - d), (0, n - d, d)] if d else [(0, 0, n)]
+        for n, d in ((n, distance % n) for n, distance in zip(x.dims, distances, strict=True))
     ]
     for piece in itertools.product(*pieces):
-        write(view_basic(out, tuple(goal for goal, _ in piece)), view_basic(x, tuple(origin for _, origin in piece)))
+        shape = tuple([length for _, _, length in piece])
+        goal = sum([place * stride for (place, _, _), stride in zip(piece, strides, strict=True)])
+        origin = sum([place * stride for (_, place, _), stride in zip(piece, own, strict=True)])
+        fill(view_of(out, shape, strides, goal), view_of(x, shape, own, origin))
     return out
 
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from nbx_array._array import Array, as_value, cast, copy, filled, where
 from nbx_array._array import where as choose_where
-from nbx_array._creation import _array, _distance, arange, asarray, eye, linspace, meshgrid
+from nbx_array._creation import _array, arange, eye, linspace, meshgrid, ones, tril
 from nbx_array._data_types import as_dtype
-from nbx_array._elementwise import clip, equal, less_equal, logical_not
+from nbx_array._elementwise import clip, equal, logical_not
 from nbx_array._expression import realize
 from nbx_array._manipulation import _axes, broadcast_arrays, concat, reshape, stack
 from nbx_array._out import deliver
@@ -24,7 +24,6 @@ from nbx_array._statistical import max, min
 from nbx_array._taking import take, take_along_axis
 from nbx_array._utility import all
 from nbx_array.kernels.pointwise import BOOL
-from nbx_array.kernels.types import default_float
 
 INT64 = np.dtype(np.int64)
 
@@ -236,8 +235,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
     Array([[1., 0., 0.],
            [1., 1., 0.]], device='cpu')
     """
-    x = _distance(operator.index(N), operator.index(N if M is None else M), asarray(0, device=device).device)
-    return cast(less_equal(x, operator.index(k)), default_float(x.device) if dtype is None else as_dtype(dtype, "tri"))
+    rows, columns = operator.index(N), operator.index(N if M is None else M)
+    return tril(ones((rows if rows > 0 else 0, columns if columns > 0 else 0), dtype=dtype, device=device), k)
 
 
 def identity(n: int, dtype: Any = None, *, device: Any = None) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbx_array import _array as core
 from nbx_array._array import Array, cast, filled, where
 from nbx_array._creation import _array
 from nbx_array._elementwise import (
@@ -367,12 +368,15 @@ def angle(z: Any, deg: bool = False) -> Array:
 
 
 def sinc(x: Any) -> Array:
-    """sin(πx) / (πx), which is 1 at 0. Source: NumPy, `sinc`.
+    """sin(πx) / (πx), which is 1 at 0 and exactly 0 at the other integers. Source: NumPy, `sinc`.
 
     >>> xp.sinc(xp.asarray([0.0, 0.5]))
     Array([1.        , 0.63661977], device='cpu')
     """
-    y = inexact(_array(x, "sinc")) * math.pi
+    x = _array(x, "sinc")
+    if x.dtype.kind != "c":
+        return core.unary("sinc", x)
+    y = x * math.pi
     return where(equal(y, 0), 1.0, divide(sin(y), where(equal(y, 0), 1.0, y)))
 
 

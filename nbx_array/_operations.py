@@ -93,6 +93,10 @@ def _limit(operands: Sequence[Any]) -> None:
 
 def apply(cls: type[Any], name: str, *operands: object) -> Any:
     """Call an element-wise function of the table: a new array of class `cls`, deferred where that is safe."""
+    if len(operands) > 2:
+        found = combined(cls, name, operands)
+        if found is not None:
+            return found
     row = TABLE[name]
     ready, device = operands_of(name, operands)
     dtypes = tuple(x.sig.dtype if isinstance(x, Expression) else x.dtype for x in ready if type(x) not in _WEAK)
@@ -204,12 +208,65 @@ def combine(
     return defer(new)
 
 
+def combined(cls: type[Any], op: str, operands: tuple[Any, ...]) -> Any:
+    """The expression of an operation over three operands or more, where such operands have been combined before; or
+    None. Their kinds decide everything but the scalars' values: signatures of arrays, types of Python scalars."""
+    kinds: list[object] = [op]
+    arrays: list[Any] = []
+    for x in operands:
+        if type(x) is cls:
+            x = snapshot(x)
+            arrays.append(x)
+            kinds.append(x.sig)
+        else:
+            kinds.append(type(x))
+    if not arrays:
+        return None
+    shape = arrays[0].dims
+    alike = True
+    for x in arrays:
+        if x.dims != shape:
+            alike = False
+    kinds.append(alike)
+    sig = arrays[0].sig.successors.get(tuple(kinds))
+    if sig is None:
+        return None
+    new = cls()
+    new.args = new.keep = ()
+    found = iter(arrays)
+    for x, kid in zip(operands, sig.kids, strict=True):
+        if type(x) is cls:
+            now = next(found)
+            new.args += now.args
+            new.keep += now.keep
+        else:
+            new.args += scalar_arguments(op, x, kid.dtype)
+    new.sig, new.dims = sig, shape
+    if sig.general:
+        new.dims, new.geo = broadcast_operands(op, *map(layout, arrays))
+    if sig.inside:
+        new.sources = tuple([x for x in operands if type(x) is cls])
+    return defer(new)
+
+
 def _remember(op: str, sig: Sig, operands: list[Any], same: bool) -> None:
     """Fill the fast tables: one array, two arrays, or an array and a Python float that becomes one float argument.
 
-    A strided or broadcast result goes to `successors`, which the fast path does not look at.
+    A strided or broadcast result goes to `successors`, which the fast path does not look at; so does what `combined`
+    and `cast` look up.
     """
-    if op not in TABLE or len(operands) > 2:
+    if op == "astype":
+        operands[0].sig.successors[op, sig.dtype] = sig
+        return
+    if op in TABLE or op == "where":
+        if len(operands) > 2:
+            arrays = [x for x in operands if isinstance(x, Expression)]
+            if all(isinstance(x, Expression) or type(x) in _WEAK for x in operands):
+                alike = all(x.dims == arrays[0].dims for x in arrays)
+                kinds = (x.sig if isinstance(x, Expression) else type(x) for x in operands)
+                arrays[0].sig.successors[op, *kinds, alike] = sig
+            return
+    else:
         return
     first, second = operands[0], operands[-1]
     key: object

@@ -85,10 +85,17 @@ def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
         raise IndexError(f"take_along_axis: {error}") from None
     if not x.shape[along] and 0 not in shape:
         raise IndexError(f"take_along_axis: axis {along} of shape {x.shape} has no elements")
-    x = broadcast_to(x, (*shape[:along], x.shape[along], *shape[along + 1 :]))
-    places = {
-        d: reshape(arange(size, device=x.device), (size, *(1,) * (x.ndim - 1 - d)))
-        for d, size in enumerate(shape)
-        if d != along and size > 1
-    }
-    return _indexing.take_along_axis(x, broadcast_to(indices, shape), along, places)
+    whole = (*shape[:along], x.shape[along], *shape[along + 1 :])
+    if x.shape != whole:
+        x = broadcast_to(x, whole)
+
+    def places() -> dict[int, Array]:
+        return {
+            d: reshape(arange(size, device=x.device), (size, *(1,) * (len(shape) - 1 - d)))
+            for d, size in enumerate(shape)
+            if d != along and size > 1
+        }
+
+    return _indexing.take_along_axis(
+        x, indices if indices.shape == shape else broadcast_to(indices, shape), along, places
+    )

@@ -33,9 +33,8 @@ def offsets(index, out, status, n, size, stride, FIRST: tl.constexpr, BLOCK: tl.
 
 
 @triton.jit
-def tile(where, rows, count, length, outer, MANY: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """A program's rows, each a pair (p, b), and columns q: their numbers, where the rows begin, whether there is such a
-    place, and which of them lie inside."""
+def place(rows, length, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """The numbers of a program's rows and columns, and which of them there are."""
     across = tl.cdiv(length, COLUMNS)
     g = tl.program_id(0).to(tl.int64)
     r0 = (g // across) * ROWS
@@ -44,7 +43,14 @@ def tile(where, rows, count, length, outer, MANY: tl.constexpr, ROWS: tl.constex
     column = tl.arange(0, COLUMNS)
     row_m = row < tl.minimum(rows - r0, ROWS).to(tl.int32)
     column_m = column < tl.minimum(length - c0, COLUMNS).to(tl.int32)
-    r = r0 + row
+    return r0 + row, c0 + column, row_m, column_m
+
+
+@triton.jit
+def tile(where, rows, count, length, outer, MANY: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """A program's rows, each a pair (p, b), and columns q: their numbers, where the rows begin, whether there is such a
+    place, and which of them lie inside."""
+    r, q, row_m, column_m = place(rows, length, ROWS, COLUMNS)
     if MANY:
         p = r // count
         offset = tl.load(where + (r - p * count), mask=row_m, other=NOWHERE)
@@ -52,7 +58,48 @@ def tile(where, rows, count, length, outer, MANY: tl.constexpr, ROWS: tl.constex
     else:
         offset = tl.load(where + r, mask=row_m, other=NOWHERE)
         start = offset
-    return r, c0 + column, start, row_m & (offset != NOWHERE), row_m, column_m
+    return r, q, start, row_m & (offset != NOWHERE), row_m, column_m
+
+
+@triton.jit
+def pick(
+    source,
+    index,
+    out,
+    status,
+    rows,
+    count,
+    length,
+    size,
+    outer,
+    step,
+    inner,
+    EACH: tl.constexpr,
+    MANY: tl.constexpr,
+    WORDS: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """out[p, b, q] = source[p * outer + k * step + q * inner] for b < count, q < length, rows = p's * count, where k
+    is index[b] or, if EACH, index[p, b, q]; less than 0 it counts from the end of `size`.
+
+    An index out of range sets the status word and gives 0. An element is WORDS words, two for a complex one.
+    """
+    r, q, row_m, column_m = place(rows, length, ROWS, COLUMNS)
+    m = row_m[:, None] & column_m[None, :]
+    goal = r[:, None] * length + q[None, :]
+    p = r // count if MANY else r * 0
+    if EACH:
+        k = tl.load(index + goal, mask=m, other=0)
+    else:
+        k = tl.load(index + (r - p * count), mask=row_m, other=0)[:, None]
+    k = tl.where(k < 0, k + size, k)
+    wrong = (k < 0) | (k >= size)
+    origin = (p * outer)[:, None] + k * step + (q * inner)[None, :]
+    for w in tl.static_range(WORDS):
+        value = tl.load(source + origin * WORDS + w, mask=m & ~wrong, other=0)
+        tl.store(out + goal * WORDS + w, value, mask=m)
+    tl.store(status + tl.zeros([ROWS, COLUMNS], tl.int32), tl.full([ROWS, COLUMNS], 1, tl.int64), mask=m & wrong)
 
 
 @triton.jit
