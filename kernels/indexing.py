@@ -148,12 +148,12 @@ def move_launcher(
 
 class Picked(NamedTuple):
     """Elements source[p * outer + k * step + q * inner] for p < before, q < after and indices k of an axis of `size`
-    elements: an index for each b < count, or one for each (p, b, q)."""
+    elements: an index for each b < length, or one for each (p, b, q)."""
 
     address: int
     dtype: np.dtype
     before: int
-    count: int
+    length: int
     after: int
     size: int
     outer: int
