@@ -116,7 +116,8 @@ def scans(device: Device, dtypes: Dtypes) -> Launches:
                 if device.backend != "cpu":
                     forms.append(scan.linked_form_of(rule, (9, 99999, 9), operands, wide.itemsize, True))
                 for form in forms:
-                    yield partial(scan.launcher_of, name, leaf, form, dtype, False)
+                    warps = (rule.linked if form.look else rule.whole).num_warps
+                    yield partial(scan.launcher_of, name, leaf, form, dtype, False, warps)
 
 
 def sorts(device: Device, dtypes: Dtypes) -> Launches:

@@ -239,11 +239,13 @@ def scans(device: Device, dtypes: Dtypes) -> Launches:
             if kind(dtype) in row.kinds and reduction.result_dtype(row, dtype) == dtype:
                 sig = signature.leaf(dtype, device)
                 for sizes, strides, linked in shapes:
-                    form_of = scan.linked_form_of if linked else scan.form_of
+                    rule = scan.RULES[device.backend]
+                    form_of, warps = scan.form_of, rule.whole.num_warps
+                    if linked:
+                        form_of, warps = scan.linked_form_of, rule.linked.num_warps
                     wide = reduction.accumulator(row, dtype)
-                    operands = (scan.Operand(*strides),) * 2
-                    form = form_of(scan.RULES[device.backend], sizes, operands, wide.itemsize)
-                    yield partial(scan.launcher_of, name, sig, form, dtype, linked)
+                    form = form_of(rule, sizes, (scan.Operand(*strides),) * 2, wide.itemsize)
+                    yield partial(scan.launcher_of, name, sig, form, dtype, linked, warps)
 
 
 def sorts(device: Device, dtypes: Dtypes) -> Launches:

@@ -64,7 +64,6 @@ def _class(stride: int, size: int) -> str:
     return "0" if size == 1 else str(stride) if stride in (0, 1) else "s"
 
 
-@lru_cache(maxsize=4096)
 def split(
     shape: tuple[int, ...], strides: tuple[Strides, ...], axis: int
 ) -> tuple[tuple[int, int, int], tuple[Operand, ...]] | None:
@@ -101,54 +100,70 @@ def scan(
     a packed copy will do.
     """
     operands = geo if geo is not None else (contiguous_strides(shape),) * sig.leaves
-    found = split(shape, (*operands, strides), axis)
-    if found is None:
-        return False
+    device = sig.device
+    fixed = name, sig, shape, (*operands, strides), axis, dtype, sig.aligned and out % 16 == 0, RULES[device.backend]
     try:
-        special_or_general(lambda general: _run(name, sig, args, *found, out, dtype, general))
+        planned = special_or_general(lambda general: plan(*fixed, general))
     except KernelMissing:
         if sig.op == "leaf":
             raise
         return False
+    if planned is None:
+        return False
+    launcher, numbers, grid, count = planned
+    if count:
+        words = _words(count, device)
+        launcher.spread((*args, out, words.storage.ptr, *numbers), grid, 1, 1)
+    else:
+        launcher.spread((*args, out, *numbers), grid, 1, 1)
     return True
 
 
-def _run(
+class Plan(NamedTuple):
+    """A launch, ready but for pointers and scalars."""
+
+    launcher: Launcher
+    numbers: tuple[int, ...]  # the arguments after pointers
+    grid: int
+    words: int  # by which programs tell each other numbers; none where each goes along the axis
+
+
+@lru_cache(maxsize=4096)
+def plan(
     name: str,
     sig: Sig,
-    args: tuple[Any, ...],
-    sizes: tuple[int, int, int],
-    operands: tuple[Operand, ...],
-    out: int,
+    shape: tuple[int, ...],
+    strides: tuple[Strides, ...],
+    axis: int,
     dtype: np.dtype,
+    aligned: bool,
+    rule: Rule,
     general: bool,
-) -> None:
-    others, steps, lanes = sizes
-    device = sig.device
-    rule = RULES[device.backend]
+) -> Plan | None:
+    """How to scan an expression whose array operands, and the output after them, have the given strides; None if no
+    kernel takes them. `aligned`: all are aligned to 16 bytes. `general`: by a kernel for any sizes and strides."""
+    found = split(shape, strides, axis)
+    if found is None:
+        return None
+    (others, steps, lanes), operands = found
     wide = accumulator(REDUCTIONS[NAMES[name]], dtype)
-    form = form_of(rule, sizes, operands, wide.itemsize, general)
+    form = form_of(rule, found[0], operands, wide.itemsize, general)
     across = -(-lanes // form.lanes)
     programs = across * others
     if -(-steps // form.steps) <= 4 or programs >= rule.programs:
-        launcher = launcher_of(name, sig, form, dtype, False)
-        numbers = [number for operand in operands for number in operand]
-        launcher.spread((*args, out, across, lanes, steps, *numbers), programs, 1, 1)
-        return
-    form = linked_form_of(rule, sizes, operands, wide.itemsize, general)
+        launcher = launcher_of(name, sig, form, dtype, False, rule.whole.num_warps)
+        numbers = (across, lanes, steps, *(number for operand in operands for number in operand))
+        return Plan(launcher, numbers, programs, 0)
+    form = linked_form_of(rule, found[0], operands, wide.itemsize, general)
     across = -(-lanes // form.lanes)
     programs = across * others
     tiles = -(-steps // form.steps)
-    # Words of each tile, and two of each group of tiles.
-    words = _words((tiles + 2 * -(-tiles // form.look)) * form.lanes * words_of(wide, device) * programs, device)
-    launcher = launcher_of(name, sig, form, dtype, sig.aligned and out % 16 == 0)
+    launcher = launcher_of(name, sig, form, dtype, aligned, rule.linked.num_warps)
     even = 16 if form.rows == "even" else 1
-    numbers = []
-    for operand in operands:
-        numbers += [operand.other // even, operand.step, operand.lane // even]
-    launcher.spread(
-        (*args, out, words.storage.ptr, across, programs, tiles, lanes, steps, *numbers), programs * tiles, 1, 1
-    )
+    given = (number for o in operands for number in (o.other // even, o.step, o.lane // even))
+    # Words of each tile, and two of each group of tiles.
+    words = (tiles + 2 * -(-tiles // form.look)) * form.lanes * words_of(wide, sig.device) * programs
+    return Plan(launcher, (across, programs, tiles, lanes, steps, *given), programs * tiles, words)
 
 
 # ------------------------------------------------------------------------------------- what programs tell each other
@@ -199,7 +214,6 @@ def _words(count: int, device: Device) -> _Words:
 # ------------------------------------------------------------------------------------------------------------- forms
 
 
-@lru_cache(maxsize=4096)
 def form_of(
     rule: Rule, sizes: tuple[int, int, int], operands: tuple[Operand, ...], itemsize: int, general: bool = False
 ) -> Form:
@@ -213,7 +227,6 @@ def form_of(
     return Form(*_tile(rule.whole, tile, sizes, operands))
 
 
-@lru_cache(maxsize=4096)
 def linked_form_of(
     rule: Rule, sizes: tuple[int, int, int], operands: tuple[Operand, ...], itemsize: int, general: bool = False
 ) -> Form:
@@ -244,19 +257,18 @@ def _tile(
     return height, width, inner, pattern
 
 
-def launcher_of(name: str, sig: Sig, form: Form, dtype: np.dtype, aligned: bool) -> Launcher:
+def launcher_of(name: str, sig: Sig, form: Form, dtype: np.dtype, aligned: bool, num_warps: int) -> Launcher:
     """The kernel of a scan."""
-    key = (name, form, dtype, aligned)
+    key = (name, form, dtype, aligned, num_warps)
     launcher = sig.launchers.get(key)
     if launcher is None:
         text, parameters = Writer(name, sig, form, dtype).kernel()
-        rule = RULES[sig.device.backend]
         launcher = sig.launchers[key] = get_launcher(
             Source.generated(text, "scan"),
             tuple(parameters),
             (("STEPS", form.steps),),
             sig.device,
             aligned=aligned,
-            options=(("num_warps", (rule.linked if form.look else rule.whole).num_warps),),
+            options=(("num_warps", num_warps),),
         )
     return launcher

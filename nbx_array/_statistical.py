@@ -310,15 +310,17 @@ def _running(name: str, x: Array, axis: int | None, dtype: Any, include_initial:
     x = cast(x, target)
     size = x.shape[along] + bool(include_initial)
     out = _new((*x.shape[:along], size, *x.shape[along + 1 :]), target, x.device)
-    place = (slice(None),) * along
+    result = out
     if include_initial:
+        place = (slice(None),) * along
         first = view_basic(out, (*place, slice(1)))
         write(first, filled(first.shape, int(name == "cumulative_prod"), target, x.device, name))
+        result = view_basic(out, (*place, slice(1, None)))
     if not x.size:
         return out
     if x.sig.op != "leaf" and not worth_compiling(x):
         evaluate(x)
-    view = view_basic(out, (*place, slice(int(include_initial), None))).memory()
+    view = result.memory()
     while not scan.scan(
         name, x.sig, x.args, x.shape, x.geo if x.sig.general else None, along, view.address, target, view.strides
     ):
