@@ -49,13 +49,25 @@ def arithmetic(address: int, dtype: np.dtype, device: Device, start: complex, st
         _run("arithmetic", dtype, number, ("start", "step"), device, address, (float(start), float(step)), n)  # type: ignore[arg-type]
 
 
-def spaced(address: int, dtype: np.dtype, device: Device, start: float, stop: float, n: int, endpoint: bool) -> None:
-    """Write n real numbers evenly spaced from start to stop, the last one exact if it is the end point."""
+def spaced(
+    address: int,
+    dtype: np.dtype,
+    device: Device,
+    start: float,
+    stop: float,
+    n: int,
+    endpoint: bool,
+    single: bool = False,
+) -> None:
+    """Write n real numbers evenly spaced from start to stop, the last one exact if it is the end point; computed in the
+    device's widest float or, if `single`, in float32."""
     intervals = n - 1 if endpoint else n
-    step = (stop - start) / intervals if intervals > 0 else 0.0
+    number = np.float32 if single else np.float64
+    step = (number(stop) - number(start)) / number(intervals) if intervals > 0 else 0.0
     last = n - 1 if endpoint and n > 1 else -1
-    number = type_row(default_float(device)).parameter
-    _run("spaced", dtype, number, ("start", "step", "stop", "last"), device, address, (start, step, stop, last), n)
+    parameter = type_row(np.dtype(number) if single else default_float(device)).parameter
+    args = (start, float(step), stop, last)
+    _run("spaced", dtype, parameter, ("start", "step", "stop", "last"), device, address, args, n)
 
 
 # ------------------------------------------------------------------------------------------------------- matrices

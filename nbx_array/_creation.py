@@ -461,11 +461,14 @@ def linspace(
     >>> xp.linspace(0, 1, 5)
     Array([0.  , 0.25, 0.5 , 0.75, 1.  ], device='cpu')
     """
-    start, stop = _ends("linspace", start, stop)
+    of = [getattr(end, "dtype", end) for end in (start, stop)]
     if retstep:
         numbers = linspace(start, stop, num, endpoint, dtype=dtype, device=device)
+        start, stop = _ends("linspace", start, stop)
         gaps = operator.index(num) - bool(endpoint)
         return numbers, asarray((stop - start) / gaps if gaps > 0 else math.nan, device=device)
+    start, stop = _ends("linspace", start, stop)
+    single = np.result_type(*of) == np.float32  # NumPy computes in the type of the ends
     where = _device(device)
     try:
         count = operator.index(num)
@@ -493,7 +496,7 @@ def linspace(
         exact = _new((count,), default_float(where), where)
         creation.spaced(exact.args[0], exact.dtype, where, float(start), float(stop), count, endpoint)  # type: ignore[arg-type]
         return cast(_elementwise.floor(exact), chosen)
-    creation.spaced(out.args[0], chosen, where, float(start), float(stop), count, endpoint)  # type: ignore[arg-type]
+    creation.spaced(out.args[0], chosen, where, float(start), float(stop), count, endpoint, single)  # type: ignore[arg-type]
     return out
 
 

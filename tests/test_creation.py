@@ -97,6 +97,17 @@ def test_linspace(xp, start, stop, num, endpoint):
     assert_same_bits(got, np.linspace(start, stop, num, endpoint=endpoint), zeros=False)
 
 
+@pytest.mark.parametrize("num", (1, 2, 7, 100, 1023))
+@pytest.mark.parametrize("endpoint", (True, False))
+def test_linspace_between_float32(num, endpoint, xp, rng):
+    for scale in (1e-30, 1, 1e30):
+        a, b = (rng.random(2) * scale).astype(np.float32)
+        for start, stop in ((a, b), (a, float(b)), (0, b)):
+            wanted = np.linspace(start, stop, num, endpoint=endpoint, dtype=np.float32)
+            for ends in ((start, stop), tuple(xp.asarray(x) if x is a else x for x in (start, stop))):
+                assert_same_bits(xp.asnumpy(xp.linspace(*ends, num, endpoint=endpoint, dtype=xp.float32)), wanted)
+
+
 @pytest.mark.parametrize("name", [name for name, dtype in DTYPES.items() if kind(dtype) != "b"])
 def test_linspace_of_dtypes(name, xp):
     dtype = DTYPES[name]
