@@ -23,10 +23,14 @@ _REDUCTIONS = {
 }
 """What NumPy's functions of arrays call, `np.sum` for one: the method `reduce` of these."""
 
+_COMPARISONS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
+
 
 def universal(ufunc: Any, method: str, inputs: tuple[Any, ...], out: tuple[Any, ...], **options: Any) -> Any:
     """What `Array.__array_ufunc__` answers; NotImplemented for functions and options that the standard has not."""
     name = ufunc.__name__
+    if name in _COMPARISONS:  # NumPy's scalars compare as ndarrays of no dimension
+        inputs = tuple(x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in inputs)
     if any(isinstance(x, np.ndarray) for x in (*inputs, *out)):
         if name in ("equal", "not_equal") and method == "__call__" and len(inputs) == 2 and not (out or options):
             left, right = inputs

@@ -269,6 +269,8 @@ def test_numpy_functions_are_ours(xp):
         (np.arctan2(x, x), [np.pi / 4] * 2),
         (np.absolute(-x), [1, 4]),
         (np.float64(2) * x, [2, 8]),
+        (np.float64(4) == x, [False, True]),
+        (np.float64(2) < x, [False, True]),
         (np.equal(x, 4), [False, True]),
     ]:
         assert type(got) is type(x)
