@@ -15,7 +15,7 @@ from nbx_array.backend.compiler import KernelMissing, Source
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
 from nbx_array.kernels import generate
-from nbx_array.kernels.rules import Rule, rule
+from nbx_array.kernels.rules import SHORT, Rule, rule
 from nbx_array.kernels.signature import Sig
 from nbx_array.kernels.types import type_row
 from nbx_array.memory.view import collapse
@@ -131,6 +131,14 @@ class Plan(NamedTuple):
     grid: int
 
 
+def _tile_rule(sig: Sig) -> Rule:
+    """The rule of a signature's device, with a part of its tile for long functions on GPUs (see `flat_block`)."""
+    limits = rule(sig.device)
+    if sig.long and sig.device.backend != "cpu":
+        return limits._replace(tile=limits.tile // SHORT, side=limits.side // 2)
+    return limits
+
+
 def _next_power_of_two(n: int) -> int:
     return 1 << max(n - 1, 0).bit_length()
 
@@ -185,7 +193,7 @@ def _plan(
     general = general or few
     collapsed, strides = collapse(shape, *geo, out)
     sizes, operands = (list(collapsed), [list(s) for s in strides]) if collapsed else ([1], [[0] for _ in strides])
-    limits = rule(sig.device)
+    limits = _tile_rule(sig)
     row, rows, columns = _tile(sizes, operands, limits)
     if general:
         rows, columns = (1, limits.tile) if rows == 1 else (limits.side, limits.side)
