@@ -209,7 +209,7 @@ def worth(family: str, spec: recording.Spec) -> bool:
     if family == "reductions":
         return not re.search(r"reduction\.(multiply|squares|root|less|rank|quotient)\(", text)
     if family == "sort":
-        return spec.source.name != "move" and constants["INFINITY"] == 0x7F800000
+        return spec.source.name != "move" and constants.get("INFINITY", 0x7F800000) == 0x7F800000
     if family == "linalg":
         return not constants.get("COMPLEX") and "jacobi" not in spec.source.name and "qr" not in spec.source.name
     if family == "fft":
