@@ -79,6 +79,8 @@ def indexed(device: Device, dtypes: Dtypes) -> Launches:
         yield partial(launcher, device)
     for wide in (False,) if device.backend == "metal" else (False, True):
         yield partial(indexing.tally_launcher, wide, device)
+        for name in ("claim", "keep_last"):
+            yield partial(indexing.last_launcher, name, wide, device)
 
 
 def products(device: Device, dtypes: Dtypes) -> Launches:

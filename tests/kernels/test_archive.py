@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -189,7 +190,7 @@ FAMILY_TYPES = {
     "scan": "*fp32 *i64",
     "copies": "*fp32 *i64 *i1",
     "matmul": "*fp32",
-    "creation": "*fp32 *i64 *i1",
+    "creation": "*fp32 *i64 *i32 *i1",
     "sort": "*i32 *i64",
     "indexing": "*i32 *i64 *i8",
     "linalg": "*fp32 *i64",
@@ -245,6 +246,33 @@ def test_a_damaged_archive_is_refused(tmp_path, place):
 def test_every_family_is_in_the_archive():
     """What strided expressions take is made from them; their copies to packed arrays are the family `copies`."""
     assert set(registry.FAMILIES) - {"strided"} <= set(command.FAMILIES)
+
+
+def entries() -> set[tuple[str, str]]:
+    """The kernels that `kernels/source` defines, by module and name: functions that return nothing and that no other
+    calls. The rest of what is launched is generated."""
+    found, named = set(), set()
+    for path in sorted((ROOT / "kernels/source").glob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef):
+                inside = list(ast.walk(node))
+                named |= {part.id for part in inside if isinstance(part, ast.Name)}
+                named |= {part.attr for part in inside if isinstance(part, ast.Attribute)}
+                if not any(isinstance(part, ast.Return) and part.value for part in inside):
+                    found.add((path.stem, node.name))
+    return {(module, name) for module, name in found if name not in named}
+
+
+@pytest.mark.parametrize("target", ["cpu", "apple7", "sm_90"])
+def test_every_kernel_of_the_source_is_listed(target):
+    """What is compiled ahead has each at least once, and so has the archive for the targets that it is for."""
+    parsed, wanted = parse_target(target), entries()
+    assert len(wanted) > 30
+    listed = [[s for family in registry.FAMILIES for s in registry.specs(family, parsed)]]
+    listed += [command.specs(parsed, command.FAMILIES)] if target in command.TARGETS else []
+    for specs in listed:
+        held = {(spec.source.module.rpartition(".")[2], spec.source.name) for spec in specs if spec.source.module}
+        assert not wanted - held
 
 
 def test_a_kernel_has_one_text_for_all_targets():
