@@ -124,21 +124,11 @@ class _Rows(NamedTuple):
         """A transform by one pass for each factor of n. The last pass writes y, those before y and a spare in turn."""
         table, bits = roots(n, self.dtype, self.device)
         spare = self.scratch(n) if len(radices) > 1 else None
-        before = 1
-        for k, radix in enumerate(radices):
-            last = k == len(radices) - 1
+        ready = _passes(self, n, radices, bits, sign, scale, not (x % 16 or y % 16))
+        for k, (launcher, numbers, grid) in enumerate(ready):
             target = y if spare is None or (len(radices) - k) % 2 else spare.ptr
-            distance = n // radix * self.inner
-            numbers: tuple[int, ...] = (distance, before * self.inner, self.inner, n // (before * radix), bits)
-            reals = (sign, scale if last else 1.0)
-            if radix in RADICES:
-                constants = (("R", radix), ("FIRST", k == 0))
-                numbers = (self.outer * distance, *numbers)
-                self.launch("butterflies", n, (x, target, table.ptr), numbers, reals, constants)
-            else:
-                numbers = (self.outer * n * self.inner, *numbers, radix, n)
-                self.launch("direct_sums", n, (x, target, table.ptr), numbers, reals)
-            x, before = target, before * radix
+            launcher.spread((x, target, table.ptr, *numbers), grid, 1, 1)
+            x = target
 
     def convolution(self, x: int, y: int, n: int, sign: float, scale: float) -> None:
         """A transform by Bluestein's algorithm: times a chirp, convolved with its conjugate, times the chirp."""
@@ -196,10 +186,38 @@ class _Rows(NamedTuple):
         constants: tuple[tuple[str, Any], ...] = (),
     ) -> None:
         """Launch a kernel whose arrays' rows have at most `longest` elements. The first integer counts its elements."""
-        wide = 2 * self.outer * longest * self.inner >= 2**31
         aligned = not any(address % 16 for address in addresses)
-        launcher, block = launcher_of(name, self.dtype, wide, aligned, constants, self.device)
+        launcher, block = self.launcher(name, longest, aligned, constants)
         launcher.spread((*addresses, *integers, *reals), -(-integers[0] // block), 1, 1)
+
+    def launcher(
+        self, name: str, longest: int, aligned: bool, constants: tuple[tuple[str, Any], ...] = ()
+    ) -> tuple[Launcher, int]:
+        """A kernel whose arrays' rows have at most `longest` elements, and how many a program takes."""
+        wide = 2 * self.outer * longest * self.inner >= 2**31
+        return launcher_of(name, self.dtype, wide, aligned, constants, self.device)
+
+
+@lru_cache(maxsize=1024)
+def _passes(
+    rows: _Rows, n: int, radices: tuple[int, ...], bits: int, sign: float, scale: float, aligned: bool
+) -> tuple[tuple[Launcher, tuple[float, ...], int], ...]:
+    """The launches of a transform by passes: each one's kernel, its arguments after the arrays, and its grid."""
+    ready = []
+    outer, inner, before = rows.outer, rows.inner, 1
+    for k, radix in enumerate(radices):
+        distance = n // radix * inner
+        numbers: tuple[int, ...] = (distance, before * inner, inner, n // (before * radix), bits)
+        if radix in RADICES:
+            launcher, block = rows.launcher("butterflies", n, aligned, (("R", radix), ("FIRST", k == 0)))
+            numbers = (outer * distance, *numbers)
+        else:
+            launcher, block = rows.launcher("direct_sums", n, aligned)
+            numbers = (outer * n * inner, *numbers, radix, n)
+        reals = (sign, scale if k == len(radices) - 1 else 1.0)
+        ready.append((launcher, (*numbers, *reals), -(-numbers[0] // block)))
+        before *= radix
+    return tuple(ready)
 
 
 ARGUMENTS = {

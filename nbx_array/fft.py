@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nbx_array._array import Array, cast
+from nbx_array._array import Array, cast, packed
 from nbx_array._array import copy as copied
 from nbx_array._creation import _array, _device, _new, _shape, arange
 from nbx_array._data_types import as_dtype
@@ -24,7 +24,7 @@ from nbx_array.kernels import fft as kernels
 from nbx_array.kernels.fft import Kind
 from nbx_array.kernels.types import component, default_float, is_complex, kind
 from nbx_array.memory import View
-from nbx_array.memory.view import contiguous_strides, is_contiguous
+from nbx_array.memory.view import contiguous_strides
 
 __all__ = [
     "fft",
@@ -262,14 +262,11 @@ def _along(name: str, form: Kind, x: Array, n: int | None, axis: int, norm: str)
     if form.real_input and is_complex(x.dtype):
         raise TypeError(f"{name}: expected real numbers, got dtype {x.dtype}")
     precise = _precision(x)
-    x = cast(x, _complex(precise) if form.real_output else precise)
+    x = packed(realize(cast(x, _complex(precise) if form.real_output else precise)))
     dtype = component(precise) if form.real_output else _complex(precise)
     size = length // 2 + 1 if form.real_input else length
     out = _new(_shape((*x.shape[:place], size, *x.shape[place + 1 :]), dtype, name), dtype, x.device)
-    source, target = x.memory(), out.memory()
-    if not is_contiguous(source.shape, source.strides):
-        source = realize(copied(x)).memory()
-    kernels.transform(_around(source, place), _around(target, place), length, form, norm or "backward")
+    kernels.transform(_around(x, place), _around(out, place), length, form, norm or "backward")
     return out
 
 
@@ -299,10 +296,11 @@ def _along_axes(
     return x
 
 
-def _around(view: View, axis: int) -> View:
-    """A packed view as three dimensions: all before the axis, the axis, all behind it."""
-    shape = (math.prod(view.shape[:axis]), view.shape[axis], math.prod(view.shape[axis + 1 :]))
-    return view._replace(shape=shape, strides=contiguous_strides(shape))
+def _around(x: Array, axis: int) -> View:
+    """A packed array in memory as three dimensions: all before the axis, the axis, all behind it."""
+    sig, dims, (address,), (storage,) = x.sig, x.dims, x.args, x.keep
+    shape = (math.prod(dims[:axis]), dims[axis], math.prod(dims[axis + 1 :]))
+    return View(storage, sig.dtype, shape, contiguous_strides(shape), (address - storage.ptr) // sig.itemsize)
 
 
 def _precision(x: Array) -> np.dtype:
