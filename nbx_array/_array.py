@@ -159,6 +159,9 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
     return method
 
 
+_PYTHON_SCALARS = (int, float, complex, bool)
+
+
 def _is_scalar(other: object) -> bool:
     return isinstance(other, (bool, int, float, complex, np.generic))
 
@@ -201,6 +204,10 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
         if sig is not None:
             return _deferred(sig, y.dims, (left, *y.args), y.keep, y.geo)
     other = right if isinstance(left, Array) else left
+    if type(other) in _PYTHON_SCALARS:
+        found = combined(Array, name, (left, right))
+        if found is not None:
+            return found
     if not isinstance(other, (Array, list, tuple)) and not _is_scalar(other):
         if isinstance(other, np.ndarray):
             return compared_with_ndarray(name, left, right)

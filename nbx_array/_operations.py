@@ -209,8 +209,8 @@ def combine(
 
 
 def combined(cls: type[Any], op: str, operands: tuple[Any, ...]) -> Any:
-    """The expression of an operation over three operands or more, where such operands have been combined before; or
-    None. Their kinds decide everything but the scalars' values: signatures of arrays, types of Python scalars."""
+    """The expression of an operation where operands of such kinds have been combined before, or None. Kinds decide all
+    but the scalars' values: signatures of arrays, types of Python scalars. None for an int that does not fit."""
     kinds: list[object] = [op]
     arrays: list[Any] = []
     for x in operands:
@@ -240,7 +240,10 @@ def combined(cls: type[Any], op: str, operands: tuple[Any, ...]) -> Any:
             new.args += now.args
             new.keep += now.keep
         else:
-            new.args += scalar_arguments(op, x, kid.dtype)
+            try:
+                new.args += scalar_arguments(op, x, kid.dtype)
+            except OverflowError:  # an error, or a comparison with it
+                return None
     new.sig, new.dims = sig, shape
     if sig.general:
         new.dims, new.geo = broadcast_operands(op, *map(layout, arrays))
@@ -258,15 +261,10 @@ def _remember(op: str, sig: Sig, operands: list[Any], same: bool) -> None:
     if op == "astype":
         operands[0].sig.successors[op, sig.dtype] = sig
         return
-    if op in TABLE or op == "where":
-        if len(operands) > 2:
-            arrays = [x for x in operands if isinstance(x, Expression)]
-            if all(isinstance(x, Expression) or type(x) in _WEAK for x in operands):
-                alike = all(x.dims == arrays[0].dims for x in arrays)
-                kinds = (x.sig if isinstance(x, Expression) else type(x) for x in operands)
-                arrays[0].sig.successors[op, *kinds, alike] = sig
-            return
-    else:
+    if op not in TABLE and op != "where":
+        return
+    if len(operands) > 2:
+        _remember_kinds(op, sig, operands)
         return
     first, second = operands[0], operands[-1]
     key: object
@@ -275,18 +273,26 @@ def _remember(op: str, sig: Sig, operands: list[Any], same: bool) -> None:
         return
     if isinstance(first, Expression) and isinstance(second, Expression):
         owner, table, key = first.sig, first.sig.binary, SAME if same else second.sig
-    elif sig.compute is None or kind(sig.compute) != "f":
+    elif sig.compute is None or kind(sig.compute) != "f" or float not in (type(first), type(second)):
+        _remember_kinds(op, sig, operands)
         return
     elif type(second) is float:
         owner, table, key = first.sig, first.sig.binary, float
-    elif type(first) is float:
-        owner, table, key = second.sig, second.sig.reflected, float
     else:
-        return
+        owner, table, key = second.sig, second.sig.reflected, float
     if sig.general:
         owner.successors[op, key, table is owner.reflected] = sig
     else:
         table.setdefault(op, {})[key] = sig
+
+
+def _remember_kinds(op: str, sig: Sig, operands: list[Any]) -> None:
+    """What `combined` looks up."""
+    arrays = [x for x in operands if isinstance(x, Expression)]
+    if all(isinstance(x, Expression) or type(x) in _WEAK for x in operands):
+        alike = all(x.dims == arrays[0].dims for x in arrays)
+        kinds = (x.sig if isinstance(x, Expression) else type(x) for x in operands)
+        arrays[0].sig.successors[op, *kinds, alike] = sig
 
 
 Layout = tuple[tuple[int, ...], tuple[Strides, ...] | None, int]

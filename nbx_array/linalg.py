@@ -14,13 +14,13 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from nbx_array import _factorisations, _lapack, _spectra
-from nbx_array._array import Array, cast, filled
+from nbx_array._array import Array, cast, filled, view_of
 from nbx_array._creation import _array, eye
 from nbx_array._data_types import result_type
 from nbx_array._elementwise import abs, conj, divide, isfinite, logical_and, multiply, pow, subtract
-from nbx_array._expression import from_view
+from nbx_array._expression import from_view, strides_of
 from nbx_array._linear_algebra import matmul, matrix_transpose, tensordot, vecdot
-from nbx_array._manipulation import broadcast_to, expand_dims, moveaxis, stack
+from nbx_array._manipulation import broadcast_to, expand_dims, stack
 from nbx_array._reduction import Axis, check_axes, check_axis, check_integer, inexact, reduce
 from nbx_array._searching import count_nonzero, where
 from nbx_array._statistical import max, min, sum
@@ -442,11 +442,16 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     for x, place in zip((x1, x2), places, strict=True):
         if x.shape[place] != 3:
             raise ValueError(f"cross: expected 3 components along axis {axis}, got shape {x.shape}")
-    a, b = (moveaxis(x, place, 0) for x, place in zip((x1, x2), places, strict=True))
-    parts = [
-        subtract(multiply(a[i, ...], b[j, ...]), multiply(a[j, ...], b[i, ...])) for i, j in ((1, 2), (2, 0), (0, 1))
-    ]
-    return moveaxis(stack(parts), 0, axis)
+    a, b = (_components(x, place) for x, place in zip((x1, x2), places, strict=True))
+    parts = [subtract(multiply(a[i], b[j]), multiply(a[j], b[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
+    return stack(parts, axis=axis)
+
+
+def _components(x: Array, axis: int) -> list[Array]:
+    """Views of the elements at each place along an axis."""
+    dims, strides = x.dims, strides_of(x)
+    rest, steps = (*dims[:axis], *dims[axis + 1 :]), (*strides[:axis], *strides[axis + 1 :])
+    return [view_of(x, rest, steps, i * strides[axis]) for i in range(dims[axis])]
 
 
 def outer(x1: Array, x2: Array, /) -> Array:
