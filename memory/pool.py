@@ -153,7 +153,7 @@ class Pool:
         """Take a free block that fits, or a new one, as (bytes, address); None when there is no room."""
         size = -(-nbytes // self._alignment) * self._alignment
         with self._lock:
-            block = self._fitting_block(size)
+            block = self._last_returned(size) or self._fitting_block(size)
             if block is None and self._recall():
                 block = self._fitting_block(size)
             if block is None:
@@ -166,6 +166,18 @@ class Pool:
             if self._live_large > self._most_large:
                 self._note_peak()
             return block
+
+    def _last_returned(self, size: int) -> tuple[int, int] | None:
+        """Take the block that a finaliser returned last if it has this very size, as in a loop over equal arrays."""
+        try:
+            returned = self._returned.pop()
+        except IndexError:
+            return None
+        if returned[0] != size:
+            self._returned.append(returned)
+            return None
+        self._live_large -= returned[2]
+        return returned[0], returned[1]
 
     def _fitting_block(self, size: int) -> tuple[int, int] | None:
         """Take the smallest free large block that fits, as (bytes, address)."""

@@ -42,6 +42,7 @@ SWEEP_LENGTH = 64
 """So does a journal of this many expressions, when the next one is realised."""
 
 _notes = _journal.notes
+_alone = _journal.is_alone
 Strides = tuple[int, ...]
 
 
@@ -147,7 +148,7 @@ def realize(e: Any) -> Any:
     n = shape[0] if len(shape) == 1 else prod(shape)
     nbytes = n * sig.itemsize
     large = nbytes > SWEEP_BYTES
-    if large or len(_notes) > SWEEP_LENGTH:
+    if (large and (sig.inside or not _alone(e))) or len(_notes) > SWEEP_LENGTH:
         _sweep(e)
         if e.sig is not sig or (sig.inside and _share(e)):  # realised or built anew by now
             return realize(e)

@@ -70,13 +70,20 @@ def sweep(current: Expression | None = None) -> list[Expression]:
     they would take themselves, such as `x[0] + 1` of a large x.
     """
     with _lock:
-        if len(notes) != 1 or notes[0] is not current:
-            _sweep(current)
+        _sweep(current)
         if not _greedy:
             return []
         found = [expression for note in _greedy if (expression := note()) is not None]
         _greedy.clear()
     return [expression for expression in found if expression.sig.op != "leaf"]
+
+
+def is_alone(expression: Expression) -> bool:
+    """Whether there is nothing to sweep but an expression that is about to be realised."""
+    try:
+        return len(notes) == 1 and notes[0] is expression and not _greedy
+    except IndexError:  # another thread swept it
+        return False
 
 
 def forget(expression: Expression) -> None:
@@ -124,10 +131,9 @@ def _sweep(current: Expression | None = None) -> None:
 
 def _tidy() -> None:
     """The dead may hold memory that a large allocation could take. One that lives may be what is being realised."""
-    if notes:
+    if len(notes) > 1 or (notes and not survivors(notes[:])):
         with _lock:
-            if len(notes) != 1 or not survivors(notes[:]):
-                _sweep()
+            _sweep()
 
 
 tidy_hooks.append(_tidy)

@@ -127,7 +127,17 @@ def test_linspace_of_dtypes(name, xp):
 @pytest.mark.parametrize("name", DTYPES)
 def test_eye(name, xp):
     dtype = DTYPES[name]
-    for rows, columns, k in [(3, None, 0), (0, 3, 0), (3, 5, 1), (5, 3, -2), (4, 4, 9), (4, 4, -9), (1, 1, 0)]:
+    for rows, columns, k in [
+        (3, None, 0),
+        (0, 3, 0),
+        (3, 5, 1),
+        (5, 3, -2),
+        (4, 4, 9),
+        (4, 4, -9),
+        (1, 1, 0),
+        (40, 4100, 33),
+        (4100, 1, -9),
+    ]:
         assert_same_bits(xp.asnumpy(xp.eye(rows, columns, k=k, dtype=dtype)), np.eye(rows, columns, k, dtype))
 
 
@@ -135,7 +145,7 @@ def test_eye(name, xp):
 @pytest.mark.parametrize("function", ["tril", "triu"])
 def test_triangles(function, name, xp, rng):
     dtype = DTYPES[name]
-    for shape in [(3, 3), (5, 3), (2, 3, 4), (0, 3), (3, 0), (2, 33, 31)]:
+    for shape in [(3, 3), (5, 3), (2, 3, 4), (0, 3), (3, 0), (2, 33, 31), (3, 4100)]:
         a = random_values(dtype, math.prod(shape), rng).reshape(shape)
         x = xp.asarray(a)
         for k in (0, 1, -2, 40, -40):

@@ -435,3 +435,22 @@ def test_masks_take_little_memory(xp):
         assert xp.realize(x[mask]).shape == (n // 10,)
     finally:
         xp.memory_limit(None)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "float16", "float32", "int64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(7,), (3, 5), (5, 1100), (1, 2, 3, 4), (3, 2000, 2)])
+def test_one_index_along_an_axis(xp, rng, dtype, shape):
+    """`take`, an integer array between slices and `take_along_axis`, over views whose axes lie in any order."""
+    host = rng.integers(0, 100, shape).astype(dtype)
+    x = xp.asarray(host)
+    order = tuple(rng.permutation(len(shape)).tolist())
+    for a, ours in [(host, x), (host[::-1], xp.flip(x, axis=0)), (host.transpose(order), xp.permute_dims(x, order))]:
+        for axis, n in enumerate(a.shape):
+            k = rng.integers(-min(n, 100), min(n, 100), (4, 2))
+            for kind in ("int64", "int8"):
+                assert np.array_equal(xp.asnumpy(xp.take(ours, xp.asarray(k.astype(kind)), axis=axis)), a.take(k, axis))
+            key = (slice(None),) * axis
+            assert np.array_equal(xp.asnumpy(ours[(*key, xp.asarray(k))]), a[(*key, k)])
+            each = rng.integers(-n, n, (*a.shape[:axis], 3, *a.shape[axis + 1 :]))
+            expected = np.take_along_axis(a, each, axis)
+            assert np.array_equal(xp.asnumpy(xp.take_along_axis(ours, xp.asarray(each), axis=axis)), expected)

@@ -90,3 +90,38 @@ def test_every_public_function_is_listed(xp):
             chapter = getattr(function, "__module__", "").startswith(("numpy", "nbx_array._numpy"))
             if inspect.isfunction(function) and not chapter and function.__name__ == name and not name.startswith("_"):
                 assert prefix + name in listed
+
+
+LAUNCHES = {
+    "positive": (1, lambda xp, x, k: xp.positive(x)),
+    "sinc": (1, lambda xp, x, k: xp.sinc(x)),
+    "clip": (1, lambda xp, x, k: xp.clip(x, -0.5, 0.5)),
+    "where": (1, lambda xp, x, k: xp.where(x > 0, x, 0)),
+    "eye": (1, lambda xp, x, k: xp.eye(5, 7, k=1)),
+    "tril": (1, lambda xp, x, k: xp.tril(x)),
+    "triu": (1, lambda xp, x, k: xp.triu(x, k=-1)),
+    "logspace": (2, lambda xp, x, k: xp.logspace(0, 1, 5)),
+    "meshgrid": (2, lambda xp, x, k: xp.meshgrid(x[0, :], x[:, 0])),
+    "concat": (2, lambda xp, x, k: xp.concat([x, x + 1])),
+    "stack": (2, lambda xp, x, k: xp.stack([x, x + 1], axis=1)),
+    "roll": (2, lambda xp, x, k: xp.roll(x, 3)),
+    "roll of two axes": (4, lambda xp, x, k: xp.roll(x, (1, 2), axis=(0, 1))),
+    "take": (1, lambda xp, x, k: xp.take(x, k[0, :], axis=0)),
+    "integer array": (1, lambda xp, x, k: x[k[0, :], :]),
+    "take_along_axis": (1, lambda xp, x, k: xp.take_along_axis(x, k, axis=0)),
+    "cross": (3, lambda xp, x, k: xp.linalg.cross(x[:, :3], x[:, 3:6])),
+    "views": (0, lambda xp, x, k: (x.T, xp.moveaxis(x, 0, 1), xp.squeeze(x[:1], axis=0), xp.reshape(x, (7, 5)))),
+}
+"""At most so many launches: what each takes on a GPU is mostly the host's time."""
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_few_launches(name, xp, matrix, rng):
+    k = xp.asarray(rng.integers(-5, 5, (5, 7)))
+    most, call = LAUNCHES[name]
+    for _ in range(2):  # an expression is compiled when it is seen again
+        before = xp.counters()["launches"]
+        result = call(xp, matrix, k)
+        xp.realize(*(result if isinstance(result, tuple) else (result,)))
+        launches = xp.counters()["launches"] - before
+    assert launches <= most
