@@ -1,19 +1,27 @@
-"""Matrix products: Triton kernels on GPUs, NumPy on the same memory on the CPU unless NBX_HOST_ROUTINES=0."""
+"""Matrix products: Triton kernels on GPUs, NumPy on the same memory on the CPU unless NBX_HOST_ROUTINES=0.
+
+A program computes a tile of the result. Where there are fewer tiles than a GPU has multiprocessors and the inner
+dimension is long, it is split: each part of it has programs of its own, and another kernel adds up their products,
+always in the same order.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache, partial
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+from nbx_array.backend import facts
 from nbx_array.backend.compiler import Source
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
 from nbx_array.kernels.host import on_host
-from nbx_array.kernels.rules import has_short_warps
+from nbx_array.kernels.rules import has_short_warps, warps
 from nbx_array.kernels.types import component, is_complex, type_row
-from nbx_array.memory import View
+from nbx_array.memory import View, allocate
 from nbx_array.memory.transfer import as_numpy
+from nbx_array.memory.view import contiguous_strides
 
 MODULE = "nbx_array.kernels.source.matmul"
 
@@ -34,12 +42,23 @@ def multiply(a: View, b: View, out: View, *, subtract: bool = False, conjugate: 
 
     `conjugate`: "a" or "b" for the conjugate of that operand.
     """
+    parts, steps = _parts(out.shape, a.shape[-1], out.dtype, out.storage.device, subtract)
+    if parts > 1:
+        products = _parts_of(out, parts)
+        _multiply(a, b, products, parts, steps, False, conjugate)
+        _add_parts(products, parts, out, subtract)
+    else:
+        _multiply(a, b, out, 1, steps, subtract, conjugate)
+
+
+def _multiply(a: View, b: View, out: View, parts: int, steps: int, subtract: bool, conjugate: str) -> None:
+    """A product, or those of the parts that the inner dimension is split into, one after another in `out`."""
     stack, m, n = out.shape
     launcher, tile, strides = special_or_general(partial(product_launcher, a, b, out, subtract, conjugate))
-    size, grid = out.dtype.itemsize, -(-m // tile.rows) * -(-n // tile.columns)
+    grid = -(-m // tile.rows) * -(-n // tile.columns)
     for first in range(0, stack, 65535):  # a grid's second dimension ends there
-        addresses = tuple(view.address + first * view.strides[0] * size for view in (a, b, out))
-        launcher.spread((*addresses, m, n, a.shape[-1], *strides), grid, min(stack - first, 65535), 1)
+        addresses = tuple(view.address + first * view.strides[0] * view.dtype.itemsize for view in (a, b, out))
+        launcher.spread((*addresses, m, n, a.shape[-1], *strides, steps), grid, min(stack - first, 65535), parts)
 
 
 def product_launcher(
@@ -48,34 +67,34 @@ def product_launcher(
     """The kernel of a product, if `general` one for any sizes and strides, its tile, and the strides that it takes."""
     device = out.storage.device
     m, n, k = (2**31,) * 3 if general else (*out.shape[1:], a.shape[-1])
-    strides = [*a.strides, *b.strides, *out.strides]
+    tile = _tile_of(m, n, k, a.dtype, device, subtract)
+    strides = [*a.strides, *b.strides, *out.strides, _apart(out)]
     unit = [_unit(view) for view in (a, b, out)]
     steps = [stride for view, axis in zip((a, b, out), unit, strict=True) for stride in _steps(view, axis)]
     even = not general and all(step % 16 == 0 for step in steps)
     aligned = even and all(address % 16 == 0 for address in (a.address, b.address, out.address))
     if type_row(out.dtype).kind in "fc":
-        # Factorisations subtract products of ever smaller matrices: one kernel for all of them.
-        tile = _tile(128, 128, 32, out.dtype, device) if subtract else _tile(m, n, k, out.dtype, device)
         if even:  # as multiples of 16 they tell the compiler that rows begin at whole vectors
             strides = [stride // 16 if stride != 1 else 1 for stride in strides]
         units = ("", "", "") if general else (unit[0], unit[1], unit[2])
         fits = not general and not subtract and m % tile.rows == 0 and n % tile.columns == 0
         whole = fits, not general and k % tile.inner == 0
         conjugate = conjugate if is_complex(out.dtype) else ""
-        form = _product(out.dtype, device, tile, units, even, whole, subtract, conjugate)
+        form = _product(a.dtype, out.dtype, device, tile, units, even, whole, subtract, conjugate)
     else:
-        tile = _Tile(_side(m, 32), _side(n, 32), 1, 4, 1)
         form = _outer_product_sum(out.dtype, tile)
     return get_launcher(*form[:3], device, aligned, form[3]), tile, strides
 
 
 Form = tuple[Source, tuple[tuple[str, str], ...], tuple[tuple[str, Any], ...], tuple[tuple[str, Any], ...]]
-_NUMBERS = (*"mnk", *(f"{matrix}_{axis}" for matrix in ("a", "b", "out") for axis in ("stack", "row", "column")))
+_AXES = ("stack", "row", "column")
+_NUMBERS = (*"mnk", *(f"{matrix}_{axis}" for matrix in ("a", "b", "out") for axis in _AXES), "out_part", "steps")
 
 
-def _form(name: str, dtype: np.dtype, constants: dict[str, Any], tile: _Tile) -> Form:
+def _form(name: str, dtype: np.dtype, out_dtype: np.dtype, constants: dict[str, Any], tile: _Tile) -> Form:
     """A kernel as `get_launcher` takes it."""
-    types = {**dict.fromkeys(("a", "b", "out"), type_row(dtype).pointer), **dict.fromkeys(_NUMBERS, "i64")}
+    pointers = dict(zip("ab", (type_row(dtype).pointer,) * 2, strict=True)) | {"out": type_row(out_dtype).pointer}
+    types = pointers | dict.fromkeys(_NUMBERS, "i64")
     sides = {"BM": tile.rows, "BN": tile.columns}
     options = (("num_warps", tile.num_warps), ("num_stages", tile.num_stages))
     return Source.of(MODULE, name), tuple(types.items()), tuple((constants | sides).items()), options
@@ -84,6 +103,7 @@ def _form(name: str, dtype: np.dtype, constants: dict[str, Any], tile: _Tile) ->
 @lru_cache(maxsize=1024)
 def _product(
     dtype: np.dtype,
+    out_dtype: np.dtype,
     device: Device,
     tile: _Tile,
     units: tuple[str, str, str],
@@ -104,12 +124,12 @@ def _product(
         "SUBTRACT": subtract,
         "CONJUGATE": conjugate,
     }
-    return _form("product", dtype, constants, tile)
+    return _form("product", dtype, out_dtype, constants, tile)
 
 
 @lru_cache(maxsize=256)
 def _outer_product_sum(dtype: np.dtype, tile: _Tile) -> Form:
-    return _form("outer_product_sum", dtype, {}, tile)
+    return _form("outer_product_sum", dtype, dtype, {}, tile)
 
 
 def precision(device: Device, dtype: np.dtype) -> str:
@@ -140,6 +160,13 @@ class _Tile(NamedTuple):
     num_stages: int
 
 
+def _tile_of(m: int, n: int, k: int, dtype: np.dtype, device: Device, subtract: bool) -> _Tile:
+    if type_row(dtype).kind not in "fc":
+        return _Tile(_side(m, 32), _side(n, 32), 1, 4, 1)
+    # Factorisations subtract products of ever smaller matrices: one kernel for all of them.
+    return _tile(128, 128, 32, dtype, device) if subtract else _tile(m, n, k, dtype, device)
+
+
 def _side(size: int, most: int) -> int:
     return min(max(1 << max(size - 1, 0).bit_length(), 16), most)
 
@@ -166,3 +193,73 @@ def _tile(m: int, n: int, k: int, dtype: np.dtype, device: Device) -> _Tile:
     if device.backend == "metal":  # 32 KiB of threadgroup memory, for the operands of up to two products at once
         inner //= 2
     return _Tile(_side(m, most[0]), _side(n, most[1]), _side(k, inner), warps, stages)
+
+
+# -------------------------------------------------------------------------------------- a long inner dimension in parts
+
+LEAST = 512
+"""A part of the inner dimension is no shorter: for it, in a tile of 64 by 64 float32, one multiprocessor of an H200
+takes about 20 µs, a few times what it takes to add the parts up."""
+
+_ADD = ("count", "step", "words", "m", "n", *(f"out_{axis}" for axis in _AXES))
+
+
+def _parts(shape: tuple[int, ...], k: int, dtype: np.dtype, device: Device, subtract: bool) -> tuple[int, int]:
+    """How many parts the inner dimension of a product is split into, and how many steps of a tile each takes.
+
+    With few tiles there are four programs for each multiprocessor, or two of the largest, so that all run at once.
+    """
+    stack, m, n = shape
+    tile = _tile_of(m, n, k, dtype, device, subtract)
+    steps = -(-k // tile.inner)
+    if k < 2 * LEAST:
+        return 1, steps
+    # On the CPU always as many, so that the bits of a result do not depend on its processors.
+    processors = 8 if device.backend == "cpu" else facts.of_device(device).multiprocessors or 0
+    tiles = stack * -(-m // tile.rows) * -(-n // tile.columns)
+    if tiles >= processors:
+        return 1, steps
+    programs = 4 if tile.rows * tile.columns * dtype.itemsize <= 1 << 14 else 2
+    each = max(-(-steps * tiles // (programs * processors)), -(-LEAST // tile.inner))
+    return -(-steps // each), each
+
+
+def _apart(out: View) -> int:
+    """How far the products of parts lie apart: multiples of 16, so that they begin at whole vectors."""
+    return -(-prod(out.shape) // 16) * 16
+
+
+def _parts_of(out: View, parts: int) -> View:
+    """Memory for the products of parts: the packed stack of the first of them."""
+    dtype = sum_dtype(out.dtype)
+    storage = allocate(parts * _apart(out) * dtype.itemsize, out.storage.device)
+    return View(storage, dtype, out.shape, contiguous_strides(out.shape))
+
+
+def sum_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype that the products of parts are added up in."""
+    return np.dtype(np.float32) if dtype.itemsize == 2 and type_row(dtype).kind == "f" else dtype
+
+
+def _add_parts(products: View, parts: int, out: View, subtract: bool) -> None:
+    """out = the sum of the products of parts, or with `subtract` out -= the sum."""
+    _, m, n = out.shape
+    kernel, block = parts_launcher(products.dtype, out.dtype, out.storage.device, parts > 32, subtract)
+    words = 2 if is_complex(out.dtype) else 1
+    count = prod(out.shape) * words
+    numbers = (parts, _apart(out) * words, count, m, n, *out.strides)
+    kernel.spread((products.address, out.address, *numbers), -(-count // block), 1, 1)
+
+
+def parts_launcher(
+    dtype: np.dtype, out_dtype: np.dtype, device: Device, many: bool, subtract: bool
+) -> tuple[Launcher, int]:
+    """The kernel that adds up parts, few or many, and the words that a program takes."""
+    parts, block = (128, 32) if many else (8, 256)
+    types = {"parts": type_row(dtype).pointer, "out": type_row(out_dtype).pointer}
+    types.update((name, "i64") for name in _ADD)
+    constants = {"WORDS": 2 if is_complex(dtype) else 1, "PARTS": parts, "BLOCK": block, "SUBTRACT": subtract}
+    options = (("num_warps", warps(device, 8 if many else 4)),)
+    source = Source.of(MODULE, "add_parts")
+    # Of the result any rows and columns are written: as if nothing began at a whole vector.
+    return get_launcher(source, tuple(types.items()), tuple(constants.items()), device, False, options), block

@@ -182,9 +182,18 @@ def picks(device: Device, dtypes: Dtypes) -> Launches:
 
 
 def products(device: Device, dtypes: Dtypes) -> Launches:
-    """Products of small and of large matrices."""
+    """Products of small and of large matrices, and of those with a long inner dimension, in parts, and their sums."""
     nowhere = wrap(0, 0, device, None)
     for dtype in dtypes:
+        for columns in (4, 64):
+            left, right = (
+                View(nowhere, dtype, (1, 64, 9999), (1, 1, 64)),
+                View(nowhere, dtype, (1, 9999, columns), (1, columns, 1)),
+            )
+            out = View(nowhere, dtype, (1, 64, columns), (1, columns, 1))
+            yield partial(matmul.product_launcher, left, right, out, False, "", False)
+        for many in (False, True):
+            yield partial(matmul.parts_launcher, matmul.sum_dtype(dtype), dtype, device, many, False)
         for size in (1, 999):
             matrix = View(nowhere, dtype, (1, size, size), (1, size, 1))
             yield lambda matrix=matrix: matmul.multiply(matrix, matrix, matrix)  # type: ignore[misc]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nbx_array.kernels import host
+from nbx_array.kernels import host, matmul
 from table import BFLOAT16, DTYPES, kind, random_values
 
 SHAPES = [
@@ -82,6 +82,51 @@ def test_products_by_kernels_of_sizes_that_are_multiples_of_16(m, k, n, xp, rng,
     ours = xp.lib.stride_tricks.sliding_window_view(xp.asarray(line), k)
     agree(xp.asnumpy(ours @ xp.asarray(y)), windows, y)
     agree(xp.asnumpy(xp.asarray(y).T @ ours.T), y.T, windows.T)
+
+
+LONG = [
+    *(((), 64, 9999, 64), ((), 3, 5000, 1), ((), 1, 1025, 70), ((2,), 5, 4096, 4), ((), 17, 1024, 16)),
+    *(((3, 1), 1, 2050, 1), ((), 70, 1500, 33)),
+]
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_products_with_a_long_inner_dimension(name, xp, rng, monkeypatch):
+    """It is split where the result has few tiles, and the products of its parts are added up."""
+    monkeypatch.setattr(host, "HOST_ROUTINES", False)
+    dtype = DTYPES[name]
+    added = []
+    monkeypatch.setattr(matmul, "_add_parts", lambda *args, do=matmul._add_parts: (added.append(args[1]), do(*args)))
+    for stack, m, k, n in LONG:
+        if kind(dtype) in "fc":
+            x, y = (rng.normal(size=(*stack, *shape)).astype(dtype) for shape in ((k, m), (k, n)))
+        else:
+            x, y = (random_values(dtype, int(np.prod(s)), rng).reshape(s) for s in ((*stack, k, m), (*stack, k, n)))
+        got = xp.asarray(x).mT @ xp.asarray(y)
+        assert got.dtype == dtype
+        agree(xp.asnumpy(got), x.mT, y)
+        again = xp.asarray(x).mT @ xp.asarray(y)
+        assert xp.asnumpy(again).tobytes() == xp.asnumpy(got).tobytes()
+        backwards = xp.asarray(np.repeat(y, 2, -1)).mT[..., ::-2, ::-1] @ xp.asarray(np.repeat(x, 2, -2))[..., ::-2, :]
+        agree(xp.asnumpy(backwards), np.repeat(y, 2, -1).mT[..., ::-2, ::-1], np.repeat(x, 2, -2)[..., ::-2, :])
+    assert len(added) == 3 * len(LONG) and min(added) > 1
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "complex128"])
+def test_products_of_parts_are_subtracted(name, xp, rng, monkeypatch):
+    """From rows and columns that do not lie next to each other; the conjugate of an operand counts."""
+    monkeypatch.setattr(host, "HOST_ROUTINES", False)
+    dtype = DTYPES[name]
+    draw = lambda *shape: rng.normal(size=shape) + (1j if kind(dtype) == "c" else 0) * rng.normal(size=shape)  # noqa: E731
+    x, y, z = (draw(*shape).astype(dtype) for shape in ((2, 6, 3001), (2, 3001, 5), (2, 10, 12)))
+    a, b, c = (xp.asarray(value) for value in (x, y, z))
+    target = c.memory()
+    part = target._replace(shape=(2, 6, 5), strides=(target.strides[0], 12, 2), offset=target.offset + 13)
+    matmul.multiply(a.memory(), b.memory(), part, subtract=True, conjugate="a")
+    wanted, wide = z.astype(np.complex128), np.complex128
+    wanted[:, 1:7, 1:11:2] -= x.conj().astype(wide) @ y.astype(wide)
+    tolerance = {"float16": 0.1, "float32": 3e-4, "complex128": 1e-12}[name]
+    np.testing.assert_allclose(xp.asnumpy(c).astype(wide), wanted, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ def product(
     out_stack,
     out_row,
     out_column,
+    out_part,
+    steps,
     PRECISION: tl.constexpr,
     A_UNIT: tl.constexpr,
     B_UNIT: tl.constexpr,
@@ -42,11 +44,16 @@ def product(
     A program computes a BM by BN tile, GROUP of them in a column next to each other, so that they share b in the cache.
     A_UNIT, B_UNIT and OUT_UNIT name the axis whose stride is 1, if any; strides are given as multiples of STEP; WHOLE
     says that tiles fit m and n, WHOLE_K that they fit k.
+
+    Where k is split, program_id(2) counts its parts, of `steps` times BK each, and their products lie out_part apart.
     """
     down = tl.cdiv(m, BM)
     across = tl.cdiv(n, BN)
     g = tl.program_id(0).to(tl.int64)
     s = tl.program_id(1).to(tl.int64)
+    part = tl.program_id(2).to(tl.int64)
+    begin = part * steps * BK
+    end = tl.minimum(k, begin + steps * BK)
     first = g // (GROUP * across) * GROUP
     height = tl.minimum(down - first, GROUP)
     row = (first + g % (GROUP * across) % height) * BM + tl.arange(0, BM)
@@ -57,15 +64,16 @@ def product(
     inner_step = (1 if A_UNIT == "column" else a_column * STEP) * words
     other_step = (1 if B_UNIT == "row" else b_row * STEP) * words
     column_step = (1 if B_UNIT == "column" else b_column * STEP) * words
-    ap = a + s * a_stack * (STEP * words) + row[:, None] * row_step + inner[None, :] * inner_step
-    bp = b + s * b_stack * (STEP * words) + inner[:, None] * other_step + column[None, :] * column_step
+    ap = a + s * a_stack * (STEP * words) + begin * inner_step + row[:, None] * row_step + inner[None, :] * inner_step
+    bp = b + s * b_stack * (STEP * words) + begin * other_step
+    bp += inner[:, None] * other_step + column[None, :] * column_step
     row_m = row < m
     column_m = column < n
     number = tl.float64 if a.dtype.element_ty == tl.float64 else tl.float32
     acc = tl.zeros((BM, BN), number)
     if COMPLEX:
         imaginary = tl.zeros((BM, BN), number)
-    for k0 in range(0, k, BK):
+    for k0 in range(begin, end, BK):
         if WHOLE and WHOLE_K:
             x = tl.load(ap)
             y = tl.load(bp)
@@ -73,7 +81,7 @@ def product(
                 xi = tl.load(ap + 1)
                 yi = tl.load(bp + 1)
         else:
-            inner_m = inner < k - k0
+            inner_m = inner < end - k0
             x_m = row_m[:, None] & inner_m[None, :]
             y_m = inner_m[:, None] & column_m[None, :]
             x = tl.load(ap, mask=x_m, other=0.0)
@@ -94,7 +102,12 @@ def product(
         bp += BK * other_step
     down_step = (1 if OUT_UNIT == "row" else out_row * STEP) * words
     across_step = (1 if OUT_UNIT == "column" else out_column * STEP) * words
-    op = out + s * out_stack * (STEP * words) + row[:, None] * down_step + column[None, :] * across_step
+    op = (
+        out
+        + (part * out_part + s * out_stack) * (STEP * words)
+        + row[:, None] * down_step
+        + column[None, :] * across_step
+    )
     out_m = row_m[:, None] & column_m[None, :]
     if SUBTRACT:
         acc = tl.load(op, mask=out_m, other=0.0).to(number) - acc
@@ -122,24 +135,68 @@ def outer_product_sum(
     out_stack,
     out_row,
     out_column,
+    out_part,
+    steps,
     BM: tl.constexpr,
     BN: tl.constexpr,
 ):
-    """out[s] = a[s] @ b[s] by columns of a times rows of b: integers, exact modulo their width."""
+    """out[s] = a[s] @ b[s] by columns of a times rows of b: integers, exact modulo their width. A part of k is `steps`
+    long."""
     down = tl.cdiv(m, BM)
     g = tl.program_id(0).to(tl.int64)
     s = tl.program_id(1).to(tl.int64)
+    part = tl.program_id(2).to(tl.int64)
+    begin = part * steps
     row = (g % down) * BM + tl.arange(0, BM)[:, None]
     column = (g // down) * BN + tl.arange(0, BN)[None, :]
     row_m = row < m
     column_m = column < n
-    ap = a + s * a_stack + row * a_row
-    bp = b + s * b_stack + column * b_column
+    ap = a + s * a_stack + row * a_row + begin * a_column
+    bp = b + s * b_stack + column * b_column + begin * b_row
     acc = tl.zeros((BM, BN), out.dtype.element_ty)
-    for _ in range(0, k):
+    for _ in range(begin, tl.minimum(k, begin + steps)):
         x = tl.load(ap, mask=row_m, other=0)
         y = tl.load(bp, mask=column_m, other=0)
         acc += x * y
         ap += a_column
         bp += b_row
-    tl.store(out + s * out_stack + row * out_row + column * out_column, acc, mask=row_m & column_m)
+    op = out + part * out_part + s * out_stack + row * out_row + column * out_column
+    tl.store(op, acc, mask=row_m & column_m)
+
+
+@triton.jit
+def add_parts(
+    parts,
+    out,
+    count,
+    step,
+    words,
+    m,
+    n,
+    out_stack,
+    out_row,
+    out_column,
+    WORDS: tl.constexpr,
+    PARTS: tl.constexpr,
+    BLOCK: tl.constexpr,
+    SUBTRACT: tl.constexpr,
+):
+    """out = the sum, or with SUBTRACT out -= the sum, of `count` stacks of packed matrices that lie `step` words apart,
+    of m by n numbers of WORDS words, `words` in all; always in the same order."""
+    number = parts.dtype.element_ty
+    word = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = word < words
+    part = tl.arange(0, PARTS).to(tl.int64)
+    total = tl.zeros((BLOCK,), number)
+    for _ in range(0, count, PARTS):
+        pointers = parts + part[:, None] * step + word[None, :]
+        values = tl.load(pointers, mask=(part < count)[:, None] & inside[None, :], other=0)
+        total += tl.sum(values, axis=0).to(number)
+        part += PARTS
+    element = word // WORDS
+    row = element // n
+    place = row // m * out_stack + row % m * out_row + element % n * out_column
+    op = out + place * WORDS + word % WORDS
+    if SUBTRACT:
+        total = tl.load(op, mask=inside, other=0).to(number) - total
+    tl.store(op, total.to(out.dtype.element_ty), mask=inside)
