@@ -14,6 +14,8 @@ from nbx_array.memory import View
 MODULE = "linalg_jacobi"
 SMALL = 64  # longest side of a matrix that one program handles alone
 SWEEPS = 60  # six to ten are usual
+BLOCK = 4  # vectors of a block that a program rotates with those of another one
+TILE = 32768  # bytes of such a block at most
 
 _SMALL = arguments("w:matrix v:matrix status:*i64 n length v_length sweeps tolerance:number")
 _ROUND = arguments("w:matrix v:matrix turns:*i64 n length v_length round tolerance:number")
@@ -33,16 +35,15 @@ def orthogonalise(
     tolerance = float(np.finfo(w.dtype).eps) * max(n, 4) ** 0.5
     v_length = v.shape[-1] if v is not None else 0
     addresses = (w.address, v.address if v is not None else w.address, flag.address)
-    device = w.storage.device
     if max(n, length, v_length) <= SMALL:
         kernel = special_or_general(partial(small_launcher, w, v, finite))
         kernel.spread((*addresses, n, length, v_length, SWEEPS, tolerance), stack, 1, 1)
         return not read()
-    block = ("BLOCK", 1024 if device.backend == "cpu" else 256)
-    kernel = kernel_of(MODULE, "jacobi_round", _ROUND, (*_constants(w, v, finite), block), w.dtype, device, 4)
-    players = n + n % 2
+    kernel, block = special_or_general(partial(round_launcher, w, v, finite))
+    blocks = -(-n // block)
+    players = blocks + blocks % 2
     for _ in range(SWEEPS):
-        for number in range(players - 1):
+        for number in range(max(players - 1, 1)):
             kernel.spread((*addresses, n, length, v_length, number, tolerance), stack, players // 2, 1)
         found = read()
         if found != 1:
@@ -60,6 +61,23 @@ def small_launcher(w: View, v: View | None, finite: bool, general: bool) -> Laun
     constants = _constants(w, v, finite) + tuple(zip(("PAIRS", "LENGTH", "V_LENGTH"), sides, strict=True))
     warps = 1 if sides[0] <= 4 else 4 if sides[0] <= 16 else 8
     return kernel_of(MODULE, "jacobi_small", _SMALL, constants, w.dtype, w.storage.device, warps)
+
+
+def round_launcher(w: View, v: View | None, finite: bool, general: bool) -> tuple[Launcher, int]:
+    """The kernel that rotates by rounds, if `general` for any sizes, and the vectors of a program's two blocks.
+
+    Vectors that fit registers, a tile of them, come in blocks: a launch rotates more pairs."""
+    length, v_length = w.shape[-1], v.shape[-1] if v is not None else 0
+    device, constants = w.storage.device, _constants(w, v, finite)
+    most = power_of_two(max(length, v_length)) * w.dtype.itemsize
+    block = min(BLOCK, TILE // most)
+    if general or block < 2:
+        constants += (("BLOCK", 1024 if device.backend == "cpu" else 256),)
+        return kernel_of(MODULE, "jacobi_round", _ROUND, constants, w.dtype, device, 4), 1
+    sides = (block, power_of_two(length), power_of_two(v_length))
+    constants += tuple(zip(("B", "LENGTH", "V_LENGTH"), sides, strict=True))
+    warps = min(max(block * most // 2048, 1), 8 if device.backend == "hip" else 16)
+    return kernel_of(MODULE, "jacobi_blocks", _ROUND, constants, w.dtype, device, warps), block
 
 
 def _constants(w: View, v: View | None, finite: bool) -> Constants:

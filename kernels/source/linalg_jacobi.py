@@ -55,6 +55,52 @@ def _rotate(p, places_p, places_q, mask, c, s, fr, fi, COMPLEX: tl.constexpr):
 
 
 @triton.jit
+def _turn(
+    w,
+    v,
+    p,
+    q,
+    with_p,
+    with_q,
+    length,
+    v_length,
+    tolerance,
+    VECTORS: tl.constexpr,
+    COMPLEX: tl.constexpr,
+    LENGTH: tl.constexpr,
+    V_LENGTH: tl.constexpr,
+):
+    """Rotate rows p[i] and q[i] of w, and of v, of those that there are. Which pairs turned; whose numbers are not all
+    finite."""
+    x = tl.arange(0, LENGTH)[None, :]
+    live = with_p & with_q
+    at_p = p[:, None] * length + x
+    at_q = q[:, None] * length + x
+    pr, pi = load(w, at_p, with_p[:, None] & (x < length), COMPLEX)
+    qr, qi = load(w, at_q, with_q[:, None] & (x < length), COMPLEX)
+    gr, gi = _inner(pr, pi, qr, qi, COMPLEX)
+    a = tl.sum(square(pr, pi, COMPLEX), 1)
+    b = tl.sum(square(qr, qi, COMPLEX), 1)
+    gr = tl.sum(gr, 1)
+    gi = tl.sum(gi, 1) if COMPLEX else gr
+    turn, c, s, fr, fi = _rotation(a, b, gr, gi, tolerance, COMPLEX)
+    turn = turn & live
+    turned = turn[:, None] & (x < length)
+    qr, qi = multiply(qr, qi, fr[:, None], fi[:, None], COMPLEX)
+    c = c[:, None]
+    s = s[:, None]
+    store(w, at_p, c * pr - s * qr, c * pi - s * qi, turned, COMPLEX)
+    store(w, at_q, s * pr + c * qr, s * pi + c * qi, turned, COMPLEX)
+    if VECTORS:
+        y = tl.arange(0, V_LENGTH)[None, :]
+        also = turn[:, None] & (y < v_length)
+        at_p = p[:, None] * v_length + y
+        at_q = q[:, None] * v_length + y
+        _rotate(v, at_p, at_q, also, c, s, fr[:, None], fi[:, None], COMPLEX)
+    return turn, a + b != a + b
+
+
+@triton.jit
 def jacobi_small(
     w,
     v,
@@ -78,8 +124,6 @@ def jacobi_small(
     w += matrix * n * length * words
     v += matrix * n * v_length * words
     i = tl.arange(0, PAIRS)
-    x = tl.arange(0, LENGTH)[None, :]
-    y = tl.arange(0, V_LENGTH)[None, :]
     players = n + n % 2
     rounds = players - 1
     turns = n * 0 + 1
@@ -89,37 +133,67 @@ def jacobi_small(
         turns = n * 0
         for round in range(rounds):
             p, q = _pair(i, round, rounds)
-            live = (i < players // 2) & (p < n) & (q < n)
-            mask = live[:, None] & (x < length)
-            at_p = p[:, None] * length + x
-            at_q = q[:, None] * length + x
-            here = (i < players // 2)[:, None] & (x < length)
-            pr, pi = load(w, at_p, here & (p < n)[:, None], COMPLEX)
-            qr, qi = load(w, at_q, here & (q < n)[:, None], COMPLEX)
-            gr, gi = _inner(pr, pi, qr, qi, COMPLEX)
-            a = tl.sum(square(pr, pi, COMPLEX), 1)
-            b = tl.sum(square(qr, qi, COMPLEX), 1)
-            gr = tl.sum(gr, 1)
-            gi = tl.sum(gi, 1) if COMPLEX else gr
-            turn, c, s, fr, fi = _rotation(a, b, gr, gi, tolerance, COMPLEX)
-            turn = turn & live
-            turned = mask & turn[:, None]
-            _rotate(w, at_p, at_q, turned, c[:, None], s[:, None], fr[:, None], fi[:, None], COMPLEX)
-            if VECTORS:
-                also = turn[:, None] & (y < v_length)
-                _rotate(
-                    v, p[:, None] * v_length + y, q[:, None] * v_length + y, also,
-                    c[:, None], s[:, None], fr[:, None], fi[:, None], COMPLEX,
-                )  # fmt: skip
+            here = i < players // 2
+            turn, odd = _turn(
+                w, v, p, q, here & (p < n), here & (q < n), length, v_length, tolerance,
+                VECTORS, COMPLEX, LENGTH, V_LENGTH,
+            )  # fmt: skip
             turns += tl.sum(turn.to(tl.int32), 0)
             if FINITE:
-                wrong += tl.sum((a + b != a + b).to(tl.int32), 0)
+                wrong += tl.sum(odd.to(tl.int32), 0)
             tl.debug_barrier()
         sweep += 1
     if turns > 0:
         tl.store(status, 1)
     if wrong > 0:
         tl.store(status, 2)
+
+
+@triton.jit
+def jacobi_blocks(
+    w,
+    v,
+    turns,
+    n,
+    length,
+    v_length,
+    round,
+    tolerance,
+    VECTORS: tl.constexpr,
+    FINITE: tl.constexpr,
+    COMPLEX: tl.constexpr,
+    B: tl.constexpr,
+    LENGTH: tl.constexpr,
+    V_LENGTH: tl.constexpr,
+):
+    """One round over matrices of a middling size, two blocks of B vectors a program, which rotates each vector of one
+    with each of the other; in the first round of a sweep also those of a block with each other. `turns` as in
+    `jacobi_round`."""
+    words = 2 if COMPLEX else 1
+    matrix = tl.program_id(0).to(tl.int64)
+    w += matrix * n * length * words
+    v += matrix * n * v_length * words
+    blocks = tl.cdiv(n, B)
+    one, other = _pair(tl.program_id(1).to(tl.int64), round, blocks + blocks % 2 - 1)
+    first = round == 0
+    i = tl.arange(0, B)
+    any = n * 0
+    wrong = n * 0
+    for step in range(tl.where(first, 2 * B - 1, B)):
+        left, right = _pair(i, step, 2 * B - 1)
+        left = tl.where(first, left, i)
+        right = tl.where(first, right, B + (i + step) % B)
+        p = tl.where(left < B, one * B + left, other * B + left - B)
+        q = tl.where(right < B, one * B + right, other * B + right - B)
+        turn, odd = _turn(
+            w, v, p, q, p < n, q < n, length, v_length, tolerance, VECTORS, COMPLEX, LENGTH, V_LENGTH
+        )  # fmt: skip
+        any += tl.sum(turn.to(tl.int32), 0)
+        wrong += tl.sum(odd.to(tl.int32), 0)
+        tl.debug_barrier()
+    if FINITE:
+        tl.store(turns, 2, mask=wrong > 0)
+    tl.store(turns, 1, mask=any > 0)
 
 
 @triton.jit
