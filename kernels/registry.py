@@ -317,6 +317,7 @@ def factorisations(device: Device, dtypes: Dtypes) -> Launches:
             matrix = View(nowhere, dtype, (1, size, size), (size * size, size, 1))
             for vectors, finite in ((None, False), (None, True), (matrix, True)):
                 yield partial(jacobi.orthogonalise, matrix, vectors, flag, lambda: 0, lambda: None, finite=finite)
+                yield partial(jacobi.round_launcher, matrix, vectors, finite, general=True)
         for descending in (True, False):
             yield partial(jacobi.sort_rows, keys, keys, large, large, descending=descending)
 

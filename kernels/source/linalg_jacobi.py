@@ -24,15 +24,19 @@ def _inner(pr, pi, qr, qi, COMPLEX: tl.constexpr):
 
 @triton.jit
 def _rotation(a, b, gr, gi, tolerance, COMPLEX: tl.constexpr):
-    """Of vectors p, q with squared lengths a, b and inner product g: whether they are to be rotated, and c, s, phase
-    with c p - s phase q and s p + c phase q orthogonal to each other.
+    """Of vectors p, q with squared lengths a, b and inner product g: whether they are to be rotated, whether that is by
+    far, and c, s, phase with c p - s phase q and s p + c phase q orthogonal to each other.
+
+    A sweep none of whose rotations goes by far is the last one: what they leave is smaller than what they found.
 
     Elements of a matrix are about 1 at most. Vectors so short that their squares lose bits to underflow count as zero:
     turning them would not end, and they are far below the rounding errors of the rest.
     """
     size = modulus(gr, gi, COMPLEX)
     least: tl.constexpr = 1e-31 if a.dtype == tl.float32 else 1e-292  # the smallest normal number / epsilon
-    turn = (size > tolerance * sqrt(a) * sqrt(b)) & (a > least) & (b > least)
+    near = tolerance * sqrt(a) * sqrt(b)
+    turn = (size > near) & (a > least) & (b > least)
+    far = turn & (size > 4.0 * near)
     safe = tl.where(turn, size, 1.0)
     fr = tl.where(turn, div(gr, safe), 1.0)
     fi = tl.where(turn, -div(gi, safe), 0.0)
@@ -42,7 +46,7 @@ def _rotation(a, b, gr, gi, tolerance, COMPLEX: tl.constexpr):
     t = copysign(div(1.0 + 0.0 * zeta, tl.abs(zeta) + root), zeta)
     t = tl.where(turn & (tl.abs(zeta) < float("inf")), t, 0.0)
     c = div(1.0 + 0.0 * t, sqrt(1.0 + t * t))
-    return turn, c, c * t, fr, fi
+    return turn, far, c, c * t, fr, fi
 
 
 @triton.jit
@@ -70,8 +74,8 @@ def _turn(
     LENGTH: tl.constexpr,
     V_LENGTH: tl.constexpr,
 ):
-    """Rotate rows p[i] and q[i] of w, and of v, of those that there are. Which pairs turned; whose numbers are not all
-    finite."""
+    """Rotate rows p[i] and q[i] of w, and of v, of those that there are. Which pairs turned by far; whose numbers are
+    not all finite."""
     x = tl.arange(0, LENGTH)[None, :]
     live = with_p & with_q
     at_p = p[:, None] * length + x
@@ -83,7 +87,7 @@ def _turn(
     b = tl.sum(square(qr, qi, COMPLEX), 1)
     gr = tl.sum(gr, 1)
     gi = tl.sum(gi, 1) if COMPLEX else gr
-    turn, c, s, fr, fi = _rotation(a, b, gr, gi, tolerance, COMPLEX)
+    turn, far, c, s, fr, fi = _rotation(a, b, gr, gi, tolerance, COMPLEX)
     turn = turn & live
     turned = turn[:, None] & (x < length)
     qr, qi = multiply(qr, qi, fr[:, None], fi[:, None], COMPLEX)
@@ -97,7 +101,7 @@ def _turn(
         at_p = p[:, None] * v_length + y
         at_q = q[:, None] * v_length + y
         _rotate(v, at_p, at_q, also, c, s, fr[:, None], fi[:, None], COMPLEX)
-    return turn, a + b != a + b
+    return far & live, a + b != a + b
 
 
 @triton.jit
@@ -134,11 +138,11 @@ def jacobi_small(
         for round in range(rounds):
             p, q = _pair(i, round, rounds)
             here = i < players // 2
-            turn, odd = _turn(
+            far, odd = _turn(
                 w, v, p, q, here & (p < n), here & (q < n), length, v_length, tolerance,
                 VECTORS, COMPLEX, LENGTH, V_LENGTH,
             )  # fmt: skip
-            turns += tl.sum(turn.to(tl.int32), 0)
+            turns += tl.sum(far.to(tl.int32), 0)
             if FINITE:
                 wrong += tl.sum(odd.to(tl.int32), 0)
             tl.debug_barrier()
@@ -185,10 +189,10 @@ def jacobi_blocks(
         right = tl.where(first, right, B + (i + step) % B)
         p = tl.where(left < B, one * B + left, other * B + left - B)
         q = tl.where(right < B, one * B + right, other * B + right - B)
-        turn, odd = _turn(
+        far, odd = _turn(
             w, v, p, q, p < n, q < n, length, v_length, tolerance, VECTORS, COMPLEX, LENGTH, V_LENGTH
         )  # fmt: skip
-        any += tl.sum(turn.to(tl.int32), 0)
+        any += tl.sum(far.to(tl.int32), 0)
         wrong += tl.sum(odd.to(tl.int32), 0)
         tl.debug_barrier()
     if FINITE:
@@ -211,8 +215,8 @@ def jacobi_round(
     COMPLEX: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """One round over large matrices, a pair of vectors a program. Rotations set `turns` to 1; if all numbers are to be
-    FINITE those that are not set it to 2, once a sweep at least."""
+    """One round over large matrices, a pair of vectors a program. Rotations by far set `turns` to 1; if all numbers are
+    to be FINITE those that are not set it to 2, once a sweep at least."""
     words = 2 if COMPLEX else 1
     matrix = tl.program_id(0).to(tl.int64)
     w += matrix * n * length * words
@@ -237,11 +241,11 @@ def jacobi_round(
                 gi += hi
         aa = tl.sum(a, 0)
         bb = tl.sum(b, 0)
-        turn, c, s, fr, fi = _rotation(aa, bb, tl.sum(gr, 0), tl.sum(gi, 0), tolerance, COMPLEX)
+        turn, far, c, s, fr, fi = _rotation(aa, bb, tl.sum(gr, 0), tl.sum(gi, 0), tolerance, COMPLEX)
         if FINITE:
             tl.store(turns, 2, mask=aa + bb != aa + bb)
         if turn:
-            tl.store(turns, 1)
+            tl.store(turns, 1, mask=far)
             for start in range(0, length, BLOCK):
                 at = start + x
                 _rotate(w, p * length + at, q * length + at, at < length, c, s, fr, fi, COMPLEX)

@@ -9,12 +9,21 @@ from nbx_array.kernels.source.core_math import div, hypot
 def load(p, place, mask, COMPLEX: tl.constexpr):
     """The elements at some places, 0 where the mask does not hold."""
     if COMPLEX:
-        re = tl.load(p + 2 * place, mask=mask, other=0.0)
-        im = tl.load(p + 2 * place + 1, mask=mask, other=0.0)
+        at = _flat(2 * place)
+        flat_mask = _flat(mask)
+        re = tl.reshape(tl.load(p + at, mask=flat_mask, other=0.0), place.shape)
+        im = tl.reshape(tl.load(p + at + 1, mask=flat_mask, other=0.0), place.shape)
     else:
         re = tl.load(p + place, mask=mask, other=0.0)
         im = re
     return re, im
+
+
+@triton.jit
+def _flat(x):
+    """A tile as a vector, row by row, so that a warp takes neighbours in a row: of addresses that are two apart some
+    compilers (triton 3.6) give it neighbours in a column, each in a line of memory of its own."""
+    return tl.reshape(x, (x.numel,))
 
 
 @triton.jit
@@ -32,8 +41,9 @@ def load_one(p, place, COMPLEX: tl.constexpr):
 @triton.jit
 def store(p, place, re, im, mask, COMPLEX: tl.constexpr):
     if COMPLEX:
-        tl.store(p + 2 * place, re, mask=mask)
-        tl.store(p + 2 * place + 1, im, mask=mask)
+        at = _flat(2 * place)
+        tl.store(p + at, _flat(re), mask=_flat(mask))
+        tl.store(p + at + 1, _flat(im), mask=_flat(mask))
     else:
         tl.store(p + place, re, mask=mask)
 
