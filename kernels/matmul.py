@@ -182,9 +182,11 @@ def _tile(m: int, n: int, k: int, dtype: np.dtype, device: Device) -> _Tile:
         "e": ((128, 128), 64, 4, 4),
         "f": ((128, 64), 32, 4, 3),
         "d": ((64, 64), 16, 4, 3),
-        "F": ((64, 64), 16, 8, 3),
+        "F": ((64, 64), 16, 4, 3),  # of 8 warps half would go over the same rows again, or move sums in every step
         "D": ((64, 32), 16, 4, 2),
     }[dtype.char if dtype.itemsize > 2 else "e"]
+    if device.backend != "cuda" and dtype.char == "F":
+        warps = 8
     if device.backend == "hip":  # 64 KiB of local memory
         stages = 2
     if has_short_warps(device) and dtype.itemsize > 2:  # products go by multiply-adds, their operands by registers

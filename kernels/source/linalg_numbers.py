@@ -9,8 +9,8 @@ from nbx_array.kernels.source.core_math import div, hypot
 def load(p, place, mask, COMPLEX: tl.constexpr):
     """The elements at some places, 0 where the mask does not hold."""
     if COMPLEX:
-        at = _flat(2 * place)
-        flat_mask = _flat(mask)
+        at = flat(2 * place)
+        flat_mask = flat(mask)
         re = tl.reshape(tl.load(p + at, mask=flat_mask, other=0.0), place.shape)
         im = tl.reshape(tl.load(p + at + 1, mask=flat_mask, other=0.0), place.shape)
     else:
@@ -20,7 +20,7 @@ def load(p, place, mask, COMPLEX: tl.constexpr):
 
 
 @triton.jit
-def _flat(x):
+def flat(x):
     """A tile as a vector, row by row, so that a warp takes neighbours in a row: of addresses that are two apart some
     compilers (triton 3.6) give it neighbours in a column, each in a line of memory of its own."""
     return tl.reshape(x, (x.numel,))
@@ -41,9 +41,9 @@ def load_one(p, place, COMPLEX: tl.constexpr):
 @triton.jit
 def store(p, place, re, im, mask, COMPLEX: tl.constexpr):
     if COMPLEX:
-        at = _flat(2 * place)
-        tl.store(p + at, _flat(re), mask=_flat(mask))
-        tl.store(p + at + 1, _flat(im), mask=_flat(mask))
+        at = flat(2 * place)
+        tl.store(p + at, flat(re), mask=flat(mask))
+        tl.store(p + at + 1, flat(im), mask=flat(mask))
     else:
         tl.store(p + place, re, mask=mask)
 

@@ -2,6 +2,23 @@
 
 import triton
 import triton.language as tl
+from nbx_array.kernels.source.linalg_numbers import flat
+
+
+@triton.jit
+def _vector(x, UNIT: tl.constexpr):
+    """A tile as a vector whose neighbours are neighbours in memory, see `linalg_numbers.flat`."""
+    return flat(tl.trans(x) if UNIT == "row" else x)
+
+
+@triton.jit
+def _tile(x, ROWS: tl.constexpr, COLUMNS: tl.constexpr, UNIT: tl.constexpr):
+    """The tile of a vector that `_vector` made."""
+    if UNIT == "row":
+        tile = tl.trans(tl.reshape(x, (COLUMNS, ROWS)))
+    else:
+        tile = tl.reshape(x, (ROWS, COLUMNS))
+    return tile
 
 
 @triton.jit
@@ -73,22 +90,30 @@ def product(
     acc = tl.zeros((BM, BN), number)
     if COMPLEX:
         imaginary = tl.zeros((BM, BN), number)
+        ap = _vector(ap, A_UNIT)
+        bp = _vector(bp, B_UNIT)
     for k0 in range(begin, end, BK):
         if WHOLE and WHOLE_K:
             x = tl.load(ap)
             y = tl.load(bp)
             if COMPLEX:
-                xi = tl.load(ap + 1)
-                yi = tl.load(bp + 1)
+                xi = _tile(tl.load(ap + 1), BM, BK, A_UNIT)
+                yi = _tile(tl.load(bp + 1), BK, BN, B_UNIT)
         else:
             inner_m = inner < end - k0
             x_m = row_m[:, None] & inner_m[None, :]
             y_m = inner_m[:, None] & column_m[None, :]
+            if COMPLEX:
+                x_m = _vector(x_m, A_UNIT)
+                y_m = _vector(y_m, B_UNIT)
             x = tl.load(ap, mask=x_m, other=0.0)
             y = tl.load(bp, mask=y_m, other=0.0)
             if COMPLEX:
-                xi = tl.load(ap + 1, mask=x_m, other=0.0)
-                yi = tl.load(bp + 1, mask=y_m, other=0.0)
+                xi = _tile(tl.load(ap + 1, mask=x_m, other=0.0), BM, BK, A_UNIT)
+                yi = _tile(tl.load(bp + 1, mask=y_m, other=0.0), BK, BN, B_UNIT)
+        if COMPLEX:
+            x = _tile(x, BM, BK, A_UNIT)
+            y = _tile(y, BK, BN, B_UNIT)
         acc = tl.dot(x, y, acc, input_precision=PRECISION, out_dtype=number)
         if COMPLEX:
             if CONJUGATE == "a":
@@ -109,6 +134,11 @@ def product(
         + column[None, :] * across_step
     )
     out_m = row_m[:, None] & column_m[None, :]
+    if COMPLEX:
+        op = _vector(op, OUT_UNIT)
+        out_m = _vector(out_m, OUT_UNIT)
+        acc = _vector(acc, OUT_UNIT)
+        imaginary = _vector(imaginary, OUT_UNIT)
     if SUBTRACT:
         acc = tl.load(op, mask=out_m, other=0.0).to(number) - acc
     tl.store(op, acc.to(out.dtype.element_ty), mask=out_m)
