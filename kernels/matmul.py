@@ -164,7 +164,7 @@ def _tile_of(m: int, n: int, k: int, dtype: np.dtype, device: Device, subtract: 
     if type_row(dtype).kind not in "fc":
         return _Tile(_side(m, 32), _side(n, 32), 1, 4, 1)
     # Factorisations subtract products of ever smaller matrices: one kernel for all of them.
-    return _tile(128, 128, 32, dtype, device) if subtract else _tile(m, n, k, dtype, device)
+    return _update_tile(dtype, device) if subtract else _tile(m, n, k, dtype, device)
 
 
 def _side(size: int, most: int) -> int:
@@ -195,6 +195,16 @@ def _tile(m: int, n: int, k: int, dtype: np.dtype, device: Device) -> _Tile:
     if device.backend == "metal":  # 32 KiB of threadgroup memory, for the operands of up to two products at once
         inner //= 2
     return _Tile(_side(m, most[0]), _side(n, most[1]), _side(k, inner), warps, stages)
+
+
+@lru_cache(maxsize=64)
+def _update_tile(dtype: np.dtype, device: Device) -> _Tile:
+    """The tile of a program that subtracts a product of few columns and as many rows. On CUDA it is small: with one
+    step of the inner loop there is nothing to do but to read and write, and many programs do that sooner."""
+    if device.backend != "cuda":
+        return _tile(128, 128, 32, dtype, device)
+    rows, inner = {"f": (64, 32), "d": (32, 16), "F": (64, 16), "D": (32, 16)}[dtype.char]
+    return _Tile(rows, 32, inner, 4, 1)
 
 
 # -------------------------------------------------------------------------------------- a long inner dimension in parts
