@@ -7,11 +7,15 @@ address of an int64.
 
 from __future__ import annotations
 
-from nbx_array.kernels.linalg.launch import Constants, arguments, is_complex, kernel_of
+from functools import partial
+
+from nbx_array.backend.launcher import Launcher, special_or_general
+from nbx_array.kernels.linalg.launch import Constants, arguments, is_complex, kernel_of, power_of_two
 from nbx_array.kernels.matmul import precision
 from nbx_array.memory import View
 
 MODULE = "linalg_panels"
+REGISTERS = 1 << 17  # bytes of a panel that a program's registers hold beside what it takes
 BLOCK = 32  # columns of a panel, and rows of a diagonal block
 
 _CHOLESKY = arguments("a:matrix inverse:matrix status:*i64 n stack row column")
@@ -20,6 +24,7 @@ _SUBSTITUTE = arguments(
     "t:matrix inverse:matrix b:matrix n columns t_stack t_row t_column inverse_stack b_stack b_row b_column"
 )
 _LU = arguments("a:matrix pivots:*i64 status:*i64 rows n first stack row pivots_stack")
+_LU_IN_REGISTERS = arguments("a:matrix pivots:*i64 status:*i64 rows first stack row pivots_stack")
 _SWAP = arguments("a:matrix pivots:*i64 first stop columns skip skip_end stack row column pivots_stack")
 _QR = arguments("a:matrix v:matrix t:matrix rows n stack row v_stack v_row t_stack")
 
@@ -73,11 +78,22 @@ def substitute(t: View, inverse: View, b: View, *, upper: bool, unit: bool = Fal
 def lu_panel(a: View, pivots: View, first: int, status: int) -> None:
     """L and U of panels with at most BLOCK columns, whose top row is number `first` of the matrix."""
     stack, rows, n = a.shape
-    height, warps = _height(a)
-    constants = (("COMPLEX", is_complex(a)), ("ROWS", height), ("B", BLOCK))
-    kernel = kernel_of(MODULE, "lu_panel", _LU, constants, a.dtype, a.storage.device, warps)
-    args = (a.address, pivots.address, status, rows, n, first, *a.strides[:2], pivots.strides[0])
+    kernel, whole = special_or_general(partial(lu_launcher, a))
+    sizes = (rows, first) if whole else (rows, n, first)
+    args = (a.address, pivots.address, status, *sizes, *a.strides[:2], pivots.strides[0])
     kernel.spread(args, stack, 1, 1)
+
+
+def lu_launcher(a: View, general: bool) -> tuple[Launcher, bool]:
+    """The kernel for a panel, if `general` the one for any; and whether it keeps the panel in registers."""
+    name, signature = "lu_panel_in_registers", _LU_IN_REGISTERS
+    height, warps = (0, 0) if general else _registers(a)
+    if not height:
+        name, signature = "lu_panel", _LU
+        height, warps = _height(a)
+    constants = (("COMPLEX", is_complex(a)), ("ROWS", height), ("B", BLOCK))
+    kernel = kernel_of(MODULE, name, signature, constants, a.dtype, a.storage.device, warps)
+    return kernel, signature is _LU_IN_REGISTERS
 
 
 def swap_rows(a: View, pivots: View, first: int, stop: int, skip: range = range(0)) -> None:
@@ -98,6 +114,15 @@ def qr_panel(a: View, v: View, t: View) -> None:
     constants = (("COMPLEX", is_complex(a)), ("ROWS", height), ("B", BLOCK))
     kernel = kernel_of(MODULE, "qr_panel", _QR, constants, a.dtype, a.storage.device, warps)
     kernel.spread((a.address, v.address, t.address, rows, n, *a.strides[:2], *v.strides[:2], t.strides[0]), stack, 1, 1)
+
+
+def _registers(a: View) -> tuple[int, int]:
+    """Rows of a tile that holds a whole panel in registers, 0 where there is none, and its warps."""
+    _, rows, n = a.shape
+    height = power_of_two(rows, 2 * BLOCK)
+    known = a.storage.device.backend in ("cuda", "cpu")  # elsewhere nobody has looked what it takes
+    fits = n == BLOCK <= rows and BLOCK * height * a.dtype.itemsize <= REGISTERS
+    return (height, min(height // 32, 16)) if known and fits else (0, 0)
 
 
 def _height(a: View) -> tuple[int, int]:

@@ -27,6 +27,13 @@ def flat(x):
 
 
 @triton.jit
+def load_rows(p, place, mask, COMPLEX: tl.constexpr):
+    """As `load`, with neighbours in a row of the tile on neighbouring threads wherever they lie in memory."""
+    re, im = load(p, flat(place), flat(mask), COMPLEX)
+    return tl.reshape(re, place.shape), tl.reshape(im, place.shape)
+
+
+@triton.jit
 def load_one(p, place, COMPLEX: tl.constexpr):
     """The element at one place."""
     if COMPLEX:
@@ -46,6 +53,12 @@ def store(p, place, re, im, mask, COMPLEX: tl.constexpr):
         tl.store(p + at + 1, flat(im), mask=flat(mask))
     else:
         tl.store(p + place, re, mask=mask)
+
+
+@triton.jit
+def store_rows(p, place, re, im, mask, COMPLEX: tl.constexpr):
+    """As `store`, with threads as `load_rows` has them."""
+    store(p, flat(place), flat(re), flat(im), flat(mask), COMPLEX)
 
 
 @triton.jit

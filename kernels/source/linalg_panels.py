@@ -12,11 +12,13 @@ from nbx_array.kernels.source.linalg_numbers import (
     greatest_part,
     load,
     load_one,
+    load_rows,
     modulus,
     multiply,
     reciprocal,
     square,
     store,
+    store_rows,
 )
 
 
@@ -310,6 +312,67 @@ def lu_panel(
             places = tl.where(size > sizes, at, places)
             sizes = tl.where(size > sizes, size, sizes)
         tl.debug_barrier()
+
+
+@triton.jit
+def lu_panel_in_registers(
+    a,
+    pivots,
+    status,
+    rows,
+    first,
+    stack,
+    row,
+    pivots_stack,
+    COMPLEX: tl.constexpr,
+    ROWS: tl.constexpr,
+    B: tl.constexpr,
+):
+    """What `lu_panel` does, for B columns and at most ROWS rows, no fewer than B, which stay in registers.
+
+    Threads hold rows, so that a column is there without an exchange between them. Rows do not move: `place` says where
+    each stands. A pivot's row goes to memory, where it stays, and all read it there.
+    """
+    words = 2 if COMPLEX else 1
+    s = tl.program_id(0).to(tl.int64)
+    a += s * stack * words
+    pivots += s * pivots_stack
+    i = tl.arange(0, ROWS)
+    k = tl.arange(0, B)
+    here = tl.broadcast_to((i < rows)[None, :], [B, ROWS])
+    step = row.to(tl.int32)
+    re, im = load_rows(a, i[None, :] * step + k[:, None], here, COMPLEX)
+    place = i
+    tl.debug_barrier()
+    for j in range(B):
+        column = (k == j)[:, None]
+        lr = tl.sum(tl.where(column, re, 0.0), 0)
+        li = tl.sum(tl.where(column, im, 0.0), 0) if COMPLEX else lr
+        size = tl.where((place >= j) & (i < rows), _size(lr, li, COMPLEX), -1.0)
+        best = tl.max(size, 0)
+        chosen = tl.min(tl.where(size == best, place, ROWS), 0)
+        tl.store(pivots + j, first + chosen)
+        if best == 0:
+            tl.store(status, 1)
+        pivot = place == chosen
+        top = a + j * row * words
+        store_rows(top, k[:, None] + 0 * i[None, :], re, im, tl.broadcast_to(pivot[None, :], [B, ROWS]), COMPLEX)
+        place = tl.where(pivot, j, tl.where(place == j, chosen, place))
+        tl.debug_barrier()
+        top_r, top_i = load(top, k, k < B, COMPLEX)
+        pr = tl.sum(tl.where(k == j, top_r, 0.0), 0)
+        pi = tl.sum(tl.where(k == j, top_i, 0.0), 0) if COMPLEX else pr
+        scale, pr, pi = reciprocal(tl.where(best == 0, 1.0, pr), pi, COMPLEX)
+        lr, li = multiply(lr * scale, li * scale, pr, pi, COMPLEX)
+        below = (place > j)[None, :]
+        yr, yi = multiply(lr[None, :], li[None, :], top_r[:, None], top_i[:, None], COMPLEX)
+        right = below & (k > j)[:, None]
+        re = tl.where(below & column, lr[None, :], tl.where(right, re - yr, re))
+        if COMPLEX:
+            im = tl.where(below & column, li[None, :], tl.where(right, im - yi, im))
+    # the rest are the rows below the pivots'
+    rest = here & (place >= B)[None, :]
+    store_rows(a, place[None, :] * step + k[:, None], re, im, rest, COMPLEX)
 
 
 @triton.jit
