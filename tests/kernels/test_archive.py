@@ -64,6 +64,7 @@ check(xp.sum(xp.ones(1_000_003, dtype=xp.float32, device=DEVICE)), 1_000_003)
 check(xp.sum(x[:, :3], axis=1), h[:, :3].sum(1))
 check(xp.cumulative_sum(x, axis=0), h.cumsum(0))
 check(xp.cumulative_sum((x + 1)[:, ::2], axis=1), (h + 1)[:, ::2].cumsum(1))
+check(xp.cumulative_sum(xp.ones(100_003, dtype=xp.float32, device=DEVICE)), np.arange(1, 100_004))
 # writing to a part of an array, indexing by arrays and masks
 y, k = xp.asarray(h, device=DEVICE), h.copy()
 y[1:20:3, ::2] = x[1:20:3, ::2] * 2
@@ -187,7 +188,7 @@ def small_archive(request, tmp_path_factory) -> tuple[Path, str, str]:
 FAMILY_TYPES = {
     "casts": "*fp32 *i64 *i32 *i1 *u64",
     "reductions": "*fp32 *i64 *i32",
-    "scan": "*fp32 *i64",
+    "scan": "*fp32 *i64 *i32",
     "copies": "*fp32 *i64 *i1",
     "matmul": "*fp32",
     "creation": "*fp32 *i64 *i32 *i1",
