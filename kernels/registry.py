@@ -236,6 +236,7 @@ def transforms(device: Device, dtypes: Dtypes) -> Launches:
 def scans(device: Device, dtypes: Dtypes) -> Launches:
     """Running sums, products and extremes for every dtype: along rows and columns by programs that go along the axis,
     of vectors and along long columns by those that take a tile each."""
+    rule = scan.RULES[device.backend]
     shapes = (
         ((1, 10**7, 1), (0, 1, 0), True),
         ((1, 99, 999), (0, 1, 99), False),
@@ -247,14 +248,15 @@ def scans(device: Device, dtypes: Dtypes) -> Launches:
         for dtype in dtypes:
             if kind(dtype) in row.kinds and reduction.result_dtype(row, dtype) == dtype:
                 sig = signature.leaf(dtype, device)
+                wide = reduction.accumulator(row, dtype)
                 for sizes, strides, linked in shapes:
-                    rule = scan.RULES[device.backend]
-                    form_of, warps = scan.form_of, rule.whole.num_warps
-                    if linked:
-                        form_of, warps = scan.linked_form_of, rule.linked.num_warps
-                    wide = reduction.accumulator(row, dtype)
-                    form = form_of(rule, sizes, (scan.Operand(*strides),) * 2, wide.itemsize)
-                    yield partial(scan.launcher_of, name, sig, form, dtype, linked, warps)
+                    operands = (scan.Operand(*strides),) * 2
+                    if not linked:
+                        form = scan.form_of(rule, sizes, operands, wide.itemsize)
+                        yield partial(scan.launcher_of, name, sig, form, dtype, False, rule.whole.num_warps)
+                    elif device.backend != "cpu":  # whose programs all go along the axis
+                        form = scan.linked_form_of(rule, sizes, operands, wide.itemsize)
+                        yield partial(scan.launcher_of, name, sig, form, dtype, True, rule.linked.num_warps)
 
 
 def sorts(device: Device, dtypes: Dtypes) -> Launches:
