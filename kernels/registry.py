@@ -310,11 +310,13 @@ def factorisations(device: Device, dtypes: Dtypes) -> Launches:
         ):
             yield partial(panels.substitute, small, small, small, upper=upper, unit=unit, conjugate=conjugate)
         yield partial(panels.swap_rows, small, pivots, 0, 9)
-        for rows in (128, 1024):
-            yield partial(panels.lu_launcher, View(nowhere, dtype, (1, rows, 32), (rows * 32, 32, 1)), general=False)
+        for name in ("lu_panel", "qr_panel"):
+            for rows in (128, 1024):
+                panel = View(nowhere, dtype, (1, rows, 32), (rows * 32, 32, 1))
+                yield partial(panels.panel_launcher, name, panel, general=False)
+            for panel in (small, large):
+                yield partial(panels.panel_launcher, name, panel, general=True)
         for panel in (small, large):
-            yield partial(panels.lu_launcher, panel, general=True)
-            yield partial(panels.qr_panel, panel, panel, panel)
             for side in ("a", "b"):
                 yield partial(matmul.multiply, panel, panel, panel, subtract=True, conjugate=side)
         for size in (2, 3, 5, 9, 17, 33, 99):

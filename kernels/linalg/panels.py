@@ -23,10 +23,13 @@ _INVERT = arguments("t:matrix inverse:matrix size stack step row column inverse_
 _SUBSTITUTE = arguments(
     "t:matrix inverse:matrix b:matrix n columns t_stack t_row t_column inverse_stack b_stack b_row b_column"
 )
-_LU = arguments("a:matrix pivots:*i64 status:*i64 rows n first stack row pivots_stack")
-_LU_IN_REGISTERS = arguments("a:matrix pivots:*i64 status:*i64 rows first stack row pivots_stack")
 _SWAP = arguments("a:matrix pivots:*i64 first stop columns skip skip_end stack row column pivots_stack")
-_QR = arguments("a:matrix v:matrix t:matrix rows n stack row v_stack v_row t_stack")
+_PANELS = {
+    "lu_panel": arguments("a:matrix pivots:*i64 status:*i64 rows n first stack row pivots_stack"),
+    "lu_panel_in_registers": arguments("a:matrix pivots:*i64 status:*i64 rows first stack row pivots_stack"),
+    "qr_panel": arguments("a:matrix v:matrix t:matrix rows n stack row v_stack v_row t_stack"),
+    "qr_panel_in_registers": arguments("a:matrix v:matrix t:matrix rows stack row v_stack v_row t_stack"),
+}
 
 
 def part(a: View, rows: slice, columns: slice) -> View:
@@ -78,22 +81,10 @@ def substitute(t: View, inverse: View, b: View, *, upper: bool, unit: bool = Fal
 def lu_panel(a: View, pivots: View, first: int, status: int) -> None:
     """L and U of panels with at most BLOCK columns, whose top row is number `first` of the matrix."""
     stack, rows, n = a.shape
-    kernel, whole = special_or_general(partial(lu_launcher, a))
+    kernel, whole = special_or_general(partial(panel_launcher, "lu_panel", a))
     sizes = (rows, first) if whole else (rows, n, first)
     args = (a.address, pivots.address, status, *sizes, *a.strides[:2], pivots.strides[0])
     kernel.spread(args, stack, 1, 1)
-
-
-def lu_launcher(a: View, general: bool) -> tuple[Launcher, bool]:
-    """The kernel for a panel, if `general` the one for any; and whether it keeps the panel in registers."""
-    name, signature = "lu_panel_in_registers", _LU_IN_REGISTERS
-    height, warps = (0, 0) if general else _registers(a)
-    if not height:
-        name, signature = "lu_panel", _LU
-        height, warps = _height(a)
-    constants = (("COMPLEX", is_complex(a)), ("ROWS", height), ("B", BLOCK))
-    kernel = kernel_of(MODULE, name, signature, constants, a.dtype, a.storage.device, warps)
-    return kernel, signature is _LU_IN_REGISTERS
 
 
 def swap_rows(a: View, pivots: View, first: int, stop: int, skip: range = range(0)) -> None:
@@ -110,10 +101,21 @@ def qr_panel(a: View, v: View, t: View) -> None:
     """R of panels with at most BLOCK columns, above the diagonal; V and T, of which 1 - V T Vᴴ is the product of the
     reflections, t of shape (stack, BLOCK, BLOCK) and packed matrices."""
     stack, rows, n = a.shape
-    height, warps = _height(a)
+    kernel, whole = special_or_general(partial(panel_launcher, "qr_panel", a))
+    sizes = (rows,) if whole else (rows, n)
+    args = (a.address, v.address, t.address, *sizes, *a.strides[:2], *v.strides[:2], t.strides[0])
+    kernel.spread(args, stack, 1, 1)
+
+
+def panel_launcher(name: str, a: View, general: bool) -> tuple[Launcher, bool]:
+    """The kernel for a panel, if `general` the one for any; and whether it keeps the panel in registers."""
+    height, warps = (0, 0) if general else _registers(a)
+    whole = height > 0
+    if not whole:
+        height, warps = _height(a)
+    name += "_in_registers" * whole
     constants = (("COMPLEX", is_complex(a)), ("ROWS", height), ("B", BLOCK))
-    kernel = kernel_of(MODULE, "qr_panel", _QR, constants, a.dtype, a.storage.device, warps)
-    kernel.spread((a.address, v.address, t.address, rows, n, *a.strides[:2], *v.strides[:2], t.strides[0]), stack, 1, 1)
+    return kernel_of(MODULE, name, _PANELS[name], constants, a.dtype, a.storage.device, warps), whole
 
 
 def _registers(a: View) -> tuple[int, int]:

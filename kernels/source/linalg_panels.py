@@ -452,20 +452,7 @@ def qr_panel(
     for j in range(tl.minimum(n, rows)):
         norm = sqrt(tl.sum(squares, 0))
         head_r, head_i = load_one(a, j * (row + 1), COMPLEX)
-        # the column becomes beta on the diagonal, of the sign or phase that cancels nothing in v
-        if COMPLEX:
-            size = modulus(head_r, head_i, COMPLEX)
-            phase_r = tl.where(size > 0, div(head_r, tl.where(size > 0, size, 1.0)), 1.0)
-            phase_i = tl.where(size > 0, div(head_i, tl.where(size > 0, size, 1.0)), 0.0)
-            beta_r = -phase_r * norm
-            beta_i = -phase_i * norm
-        else:
-            beta_r = -copysign(norm, head_r)
-            beta_i = beta_r
-        empty = norm == 0
-        lead_r = tl.where(empty, 1.0, head_r - beta_r)
-        lead_i = tl.where(empty, 0.0, head_i - beta_i)
-        scale, lead_r, lead_i = reciprocal(lead_r, lead_i, COMPLEX)
+        beta_r, beta_i, scale, lead_r, lead_i = _leading(norm, head_r, head_i, COMPLEX)
         here = (k == j)[None, :]
         right = (k > j)[None, :]
         coming = (k == j + 1)[None, :]
@@ -501,14 +488,7 @@ def qr_panel(
             store(some, tile, re, im, mask, COMPLEX)
             below = ((at > j) & (at < rows))[:, None] & coming
             squares += tl.sum(tl.where(below, square(re, im, COMPLEX), 0.0), 1)
-        # column j of T: -tau T (Vᴴ v), of which w has the conjugate
-        left = (k < j)[None, :]
-        ur, ui = multiply(tr, ti, wr[None, :], -wi[None, :], COMPLEX)
-        ur = -tau * tl.sum(tl.where(left, ur, 0.0), 1)
-        tr = tl.where(here, tl.where(k == j, tau, ur)[:, None], tr)
-        if COMPLEX:
-            ui = -tau * tl.sum(tl.where(left, ui, 0.0), 1)
-            ti = tl.where(here, tl.where(k == j, 0.0, ui)[:, None], ti)
+        tr, ti = _next_column(tr, ti, wr, wi, tau, j, k, COMPLEX)
         tl.debug_barrier()
     whole = (k < B)[:, None] & (k < B)[None, :]
     store(t, k[:, None] * B + k[None, :], tr, ti, whole, COMPLEX)
@@ -518,6 +498,102 @@ def qr_panel(
         re, im = load(a + start * row * words, tile, mask & (at > k[None, :]), COMPLEX)
         re = tl.where(at == k[None, :], 1.0, re)
         store(v, at * v_row + k[None, :], re, im, mask, COMPLEX)
+
+
+@triton.jit
+def qr_panel_in_registers(
+    a,
+    v,
+    t,
+    rows,
+    stack,
+    row,
+    v_stack,
+    v_row,
+    t_stack,
+    COMPLEX: tl.constexpr,
+    ROWS: tl.constexpr,
+    B: tl.constexpr,
+):
+    """What `qr_panel` does, for B columns and at most ROWS rows, no fewer than B, which stay in registers; threads hold
+    rows."""
+    words = 2 if COMPLEX else 1
+    s = tl.program_id(0).to(tl.int64)
+    a += s * stack * words
+    v += s * v_stack * words
+    t += s * t_stack * words
+    i = tl.arange(0, ROWS)
+    k = tl.arange(0, B)
+    here = tl.broadcast_to((i < rows)[None, :], [B, ROWS])
+    place = i[None, :] * row.to(tl.int32) + k[:, None]
+    re, im = load_rows(a, place, here, COMPLEX)
+    tr = tl.zeros((B, B), a.dtype.element_ty)
+    ti = tl.zeros((B, B), a.dtype.element_ty)
+    for j in range(B):
+        column = (k == j)[:, None]
+        xr = tl.sum(tl.where(column, re, 0.0), 0)
+        xi = tl.sum(tl.where(column, im, 0.0), 0) if COMPLEX else xr
+        norm = sqrt(tl.sum(tl.where(i >= j, square(xr, xi, COMPLEX), 0.0), 0))
+        head_r = tl.sum(tl.where(i == j, xr, 0.0), 0)
+        head_i = tl.sum(tl.where(i == j, xi, 0.0), 0) if COMPLEX else head_r
+        beta_r, beta_i, scale, lead_r, lead_i = _leading(norm, head_r, head_i, COMPLEX)
+        vr, vi = multiply(xr * scale, xi * scale, lead_r, lead_i, COMPLEX)
+        vr = tl.where(i > j, vr, tl.where(i == j, 1.0, 0.0))
+        vi = tl.where(i > j, vi, 0.0)
+        tau = div(2.0 + 0.0 * norm, tl.sum(square(vr, vi, COMPLEX), 0))
+        # of columns on the left the part below the diagonal is that of their own vectors
+        pr, pi = multiply(vr[None, :], -vi[None, :], re, im, COMPLEX)
+        wr = tl.sum(pr, 1)
+        wi = tl.sum(pi, 1) if COMPLEX else wr
+        yr, yi = multiply(vr[None, :], vi[None, :], tau * wr[:, None], tau * wi[:, None], COMPLEX)
+        right = (k > j)[:, None]
+        own = column & (i >= j)[None, :]
+        corner = i == j
+        re = tl.where(right, re - yr, tl.where(own, tl.where(corner, beta_r, vr)[None, :], re))
+        if COMPLEX:
+            im = tl.where(right, im - yi, tl.where(own, tl.where(corner, beta_i, vi)[None, :], im))
+        tr, ti = _next_column(tr, ti, wr, wi, tau, j, k, COMPLEX)
+    whole = (k < B)[:, None] & (k < B)[None, :]
+    store(t, k[:, None] * B + k[None, :], tr, ti, whole, COMPLEX)
+    store_rows(a, place, re, im, here & (i[None, :] <= k[:, None]), COMPLEX)
+    lower = i[None, :] > k[:, None]
+    re = tl.where(lower, re, tl.where(i[None, :] == k[:, None], 1.0, 0.0))
+    im = tl.where(lower, im, 0.0)
+    store_rows(v, i[None, :] * v_row.to(tl.int32) + k[:, None], re, im, here, COMPLEX)
+
+
+@triton.jit
+def _leading(norm, head_r, head_i, COMPLEX: tl.constexpr):
+    """What a column of a norm becomes on the diagonal, of the sign or phase that cancels nothing in the reflection's
+    vector, and a reciprocal by which the column makes that vector."""
+    if COMPLEX:
+        size = modulus(head_r, head_i, COMPLEX)
+        phase_r = tl.where(size > 0, div(head_r, tl.where(size > 0, size, 1.0)), 1.0)
+        phase_i = tl.where(size > 0, div(head_i, tl.where(size > 0, size, 1.0)), 0.0)
+        beta_r = -phase_r * norm
+        beta_i = -phase_i * norm
+    else:
+        beta_r = -copysign(norm, head_r)
+        beta_i = beta_r
+    empty = norm == 0
+    lead_r = tl.where(empty, 1.0, head_r - beta_r)
+    lead_i = tl.where(empty, 0.0, head_i - beta_i)
+    scale, lead_r, lead_i = reciprocal(lead_r, lead_i, COMPLEX)
+    return beta_r, beta_i, scale, lead_r, lead_i
+
+
+@triton.jit
+def _next_column(tr, ti, wr, wi, tau, j, k, COMPLEX: tl.constexpr):
+    """T with its column j: -tau T (Vᴴ v), of which w has the conjugate."""
+    here = (k == j)[None, :]
+    left = (k < j)[None, :]
+    ur, ui = multiply(tr, ti, wr[None, :], -wi[None, :], COMPLEX)
+    ur = -tau * tl.sum(tl.where(left, ur, 0.0), 1)
+    tr = tl.where(here, tl.where(k == j, tau, ur)[:, None], tr)
+    if COMPLEX:
+        ui = -tau * tl.sum(tl.where(left, ui, 0.0), 1)
+        ti = tl.where(here, tl.where(k == j, 0.0, ui)[:, None], ti)
+    return tr, ti
 
 
 @triton.jit
