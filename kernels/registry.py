@@ -311,7 +311,7 @@ def factorisations(device: Device, dtypes: Dtypes) -> Launches:
             yield partial(panels.substitute, small, small, small, upper=upper, unit=unit, conjugate=conjugate)
         yield partial(panels.swap_rows, small, pivots, 0, 9)
         for name in ("lu_panel", "qr_panel"):
-            for rows in (128, 1024):
+            for rows in (64, 1024):
                 panel = View(nowhere, dtype, (1, rows, 32), (rows * 32, 32, 1))
                 yield partial(panels.panel_launcher, name, panel, general=False)
             for panel in (small, large):

@@ -122,9 +122,10 @@ def _registers(a: View) -> tuple[int, int]:
     """Rows of a tile that holds a whole panel in registers, 0 where there is none, and its warps."""
     _, rows, n = a.shape
     height = power_of_two(rows, 2 * BLOCK)
-    known = a.storage.device.backend in ("cuda", "cpu")  # elsewhere nobody has looked what it takes
-    fits = n == BLOCK <= rows and BLOCK * height * a.dtype.itemsize <= REGISTERS
-    return (height, min(height // 32, 16)) if known and fits else (0, 0)
+    least = REGISTERS >> 4  # where nobody has looked what it takes
+    most = REGISTERS if a.storage.device.backend in ("cuda", "cpu") else least
+    fits = n == BLOCK <= rows and BLOCK * height * a.dtype.itemsize <= most
+    return (height, min(height // 32, 16)) if fits else (0, 0)
 
 
 def _height(a: View) -> tuple[int, int]:
