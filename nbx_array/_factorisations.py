@@ -1,7 +1,10 @@
 """Factorisations of stacks of matrices, of shape (..., M, N) and a floating-point dtype that was checked.
 
 By NumPy on the CPU (see `_lapack`), else by kernels: Cholesky's factorisation, LU with partial pivoting and
-Householder's QR in blocks of columns.
+Householder's QR in blocks of columns. A panel of columns is the work of one program, so that tall matrices are first
+cut into blocks of rows, whose factorisations run side by side (TSQR: Demmel, Grigori, Hoemmen and Langou, SIAM J. Sci.
+Comput. 34, 2012): of A = [Q₁ R₁; Q₂ R₂; ...] the R are stacked and factorised in turn, [R₁; R₂; ...] = Q R, and the
+blocks of that Q multiply Q₁, Q₂... Every Q is made of reflections, so that the whole is as stable as they are.
 """
 
 from __future__ import annotations
@@ -16,12 +19,14 @@ from nbx_array._array import Array, cast, copy, filled
 from nbx_array._creation import _new, arange, eye, tril, triu
 from nbx_array._elementwise import abs, conj, divide, floor, log, log2, maximum, pow, real, sign
 from nbx_array._expression import realize
-from nbx_array._manipulation import broadcast_to, reshape
+from nbx_array._linear_algebra import matmul
+from nbx_array._manipulation import broadcast_to, concat, reshape
 from nbx_array._searching import where
 from nbx_array._statistical import max, prod, sum
 from nbx_array.backend.contract import Device
 from nbx_array.kernels import matmul as products
 from nbx_array.kernels.linalg import blocked
+from nbx_array.kernels.linalg.launch import power_of_two
 from nbx_array.memory.transfer import read_element
 
 INT64 = np.dtype(np.int64)
@@ -154,11 +159,55 @@ def qr(x: Array, *, complete: bool) -> tuple[Array, Array]:
 
 def _qr(a: Array, *, complete: bool) -> tuple[Array, Array]:
     """Q and R of a packed stack of matrices whose elements have squares in range; it is overwritten."""
-    _, m, n = a.shape
+    stack, m, n = a.shape
     rows = m if complete else min(m, n)
+    if not complete and (height := _block_height(m, n)):
+        blocks, rest = _blocks(a, height)
+        first, r = _qr(blocks, complete=False)
+        second, r = _qr(_triangles_over(r, rest), complete=False)
+        split = second.shape[1] - rest.shape[1]
+        factors = reshape(second[:, :split, :], (blocks.shape[0], n, n))
+        q = reshape(matmul(first, factors), (stack, m - rest.shape[1], n))
+        return concat([q, second[:, split:, :]], axis=1) if rest.shape[1] else q, r
     q = _identities(a, m, rows)
     blocked.qr(a.memory(), q.memory())
     return q, triu(a[:, :rows, :])
+
+
+def _triangles(a: Array) -> Array:
+    """R alone, of a packed stack as `_qr` takes it."""
+    _, m, n = a.shape
+    if height := _block_height(m, n):
+        blocks, rest = _blocks(a, height)
+        return _triangles(_triangles_over(_triangles(blocks), rest))
+    blocked.qr(a.memory(), None)
+    return triu(a[:, : min(m, n), :])
+
+
+BLOCK_ROWS = 1024
+"""Rows of a block of a tall matrix, at least: enough that a program does more than start and wait."""
+
+
+def _block_height(m: int, n: int) -> int:
+    """The rows of the blocks that matrices of m by n are cut into, 0 for those that are not tall enough.
+
+    At least four times the columns, so that the stacked R have a quarter of the rows at most; and two blocks at least.
+    """
+    height = power_of_two(4 * n, BLOCK_ROWS)
+    return height if m >= 2 * height else 0
+
+
+def _blocks(a: Array, height: int) -> tuple[Array, Array]:
+    """Blocks of rows, as one packed stack, and the rows that are left over."""
+    stack, m, n = a.shape
+    whole = m // height * height
+    return reshape(a[:, :whole, :], (stack * (whole // height), height, n)), a[:, whole:, :]
+
+
+def _triangles_over(r: Array, rest: Array) -> Array:
+    """The R of the blocks of each matrix above one another, and the rows left over below them."""
+    stack, _, n = rest.shape
+    return realize(concat([reshape(r, (stack, -1, n)), rest], axis=1))
 
 
 def _scaled(x: Array) -> tuple[Array, Array]:

@@ -27,6 +27,7 @@ from nbx_array._factorisations import (
     _packed,
     _qr,
     _scaled,
+    _triangles,
 )
 from nbx_array._linear_algebra import matmul
 from nbx_array._manipulation import concat, reshape
@@ -221,7 +222,7 @@ def _svd(name: str, x: Array, full: bool, vectors: bool) -> tuple[Array, Array, 
     """U, S, Vᴴ of matrices with no fewer rows than columns: R of QR has the adjoint V S Jᴴ, and U is Q J."""
     n = x.shape[-1]
     a, scale = _scaled(x)
-    q, r = _qr(a, complete=full)
+    q, r = _qr(a, complete=full) if vectors else (a, _triangles(a))
     w, j = _packed(_conjugate(r[:, :n, :])), None
     if n > LARGE:
         j = _left_vectors(name, _conjugate(w))
@@ -239,7 +240,10 @@ def _svd(name: str, x: Array, full: bool, vectors: bool) -> tuple[Array, Array, 
     v, r = _qr(_packed(w.mT), complete=False)
     phase = sign(_diagonal(realize(r)))
     v = v * where(phase != 0, phase, 1.0)[:, None, :]
-    q[:, :, :n] = matmul(q[:, :, :n], j.mT)
+    if q.shape[-1] == n:
+        q = matmul(q, j.mT)
+    else:
+        q[:, :, :n] = matmul(q[:, :, :n], j.mT)
     u = reshape(q, (*x.shape[:-1], q.shape[-1]))
     return u, values, reshape(_adjoint(realize(v)), (*x.shape[:-2], n, n))
 

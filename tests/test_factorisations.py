@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from nbx_array.kernels.matmul import on_host
 
-from nbx_array import _spectra
+from nbx_array import _factorisations, _spectra
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 SIZES = [(n, dtype) for n in (1, 2, 3, 5, 17, 33, 65) for dtype in DTYPES] + [(130, "float64"), (130, "complex64")]
@@ -229,6 +229,78 @@ def test_large_matrices(la, xp, rng, n, dtype, name):
                 check_svd(xp, la, host)
             case "eigh":
                 check_eigh(xp, la, (host + host.conj().T) / 2)
+
+
+def kahan(m, n):
+    """Kahan's upper triangle, of condition about 10^n / 3 for the angle taken here, over rows of zeros."""
+    c, s = 0.8, 0.6
+    square = np.diag(s ** np.arange(n)) @ (np.eye(n) - c * np.triu(np.ones((n, n)), 1))
+    return np.concatenate([square, np.zeros((m - n, n))])
+
+
+@pytest.fixture
+def by_blocks(xp, monkeypatch):
+    """Kernels, with tall matrices cut into blocks of 32 rows at least."""
+    monkeypatch.setattr(sys.modules[on_host.__module__], "HOST_ROUTINES", False)
+    monkeypatch.setattr(_factorisations, "BLOCK_ROWS", 32)
+    cut, blocks = [], _factorisations._blocks
+    monkeypatch.setattr(
+        _factorisations, "_blocks", lambda a, height: (cut.append((*a.shape, height)), blocks(a, height))[1]
+    )
+    return cut
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tall_matrices(xp, rng, by_blocks, dtype):
+    """By blocks of rows, on several levels, with rows left over; of stacks; ill-conditioned ones, too: against
+    backward errors, which do not depend on the condition."""
+    eps = float(np.finfo(dtype).eps)
+
+    def check(host):
+        del by_blocks[:]
+        q, r = (np.asarray(part) for part in xp.linalg.qr(xp.asarray(host)))
+        assert by_blocks
+        n = host.shape[-1]
+        assert q.shape == host.shape and r.shape == (*host.shape[:-2], n, n) and q.dtype == r.dtype == host.dtype
+        assert not np.any(np.tril(r, -1))
+        # with the bounds of n columns, not of as many as there are rows
+        assert np.all(norm(adjoint(q) @ wide(q) - np.eye(n)) <= 50 * max(n, 4) * eps)
+        assert np.all(norm(wide(host) - wide(q) @ wide(r)) <= 50 * max(n, 4) * eps * norm(host))
+        u, s, vh = (np.asarray(part) for part in xp.linalg.svd(xp.asarray(host), full_matrices=False))
+        assert_orthonormal(u)
+        assert_orthonormal(np.swapaxes(vh.conj(), -1, -2))
+        assert_product(host, u * s[..., None, :], vh)
+        for values in (np.asarray(xp.linalg.svdvals(xp.asarray(host))), np.linalg.svd(wide(host), compute_uv=False)):
+            assert np.all(np.abs(values - s) <= 50 * max(n, 4) * eps * s[..., :1])
+
+    for shape in ((64, 1), (1001, 3), (2, 545, 5), (1, 128, 8)):
+        check(noise(rng, dtype, shape))
+    m, n = 517, 9
+    left = np.linalg.qr(noise(rng, np.result_type(dtype, np.float64), (m, n)))[0]
+    for _, spectrum in spectra(n, eps):
+        check(((left * spectrum) @ orthonormal(rng, dtype, n)).astype(dtype))
+    for host in (kahan(m, n), kahan(m, n)[::-1], np.zeros((m, n)), np.ones((m, n)), np.eye(m, n)):
+        check(host.astype(dtype))
+    wide_one = noise(rng, dtype, (4, 300))
+    u, s, vh = (np.asarray(part) for part in xp.linalg.svd(xp.asarray(wide_one), full_matrices=False))
+    assert_product(wide_one, u * s, vh)
+
+
+def test_which_matrices_are_cut_into_blocks(xp, rng, monkeypatch):
+    """Tall ones, and those of their triangles; with all columns of Q asked for none."""
+    height = _factorisations._block_height
+    assert [height(*shape) for shape in ((10**6, 64), (2048, 256), (2047, 1), (4095, 300), (4096, 300))] == [
+        *(1024, 1024, 0, 0, 2048)
+    ]
+    monkeypatch.setattr(sys.modules[on_host.__module__], "HOST_ROUTINES", False)
+    host = noise(rng, "float32", (5001, 33))
+    q, r = (np.asarray(part) for part in xp.linalg.qr(xp.asarray(host)))
+    assert_orthonormal(q)
+    assert_product(host, q, r)
+    values = np.asarray(xp.linalg.svdvals(xp.asarray(host)))
+    np.testing.assert_allclose(values, np.linalg.svd(wide(host), compute_uv=False), rtol=1e-5)
+    with pytest.raises(np.linalg.LinAlgError, match="svdvals"):
+        xp.linalg.svdvals(xp.asarray(np.where(host == host[4000, 7], np.nan, host)))
 
 
 def test_large_matrices_in_parts(xp, rng):

@@ -111,24 +111,26 @@ def _backwards(t: View, b: View, *, conjugate: bool) -> None:
             multiply(left, known, part(b, before, columns), subtract=True, conjugate="a" if conjugate else "")
 
 
-def qr(a: View, q: View) -> None:
-    """a becomes R above its diagonal, and q, which holds as many columns of an identity matrix, the first columns of Q.
+def qr(a: View, q: View | None) -> None:
+    """a becomes R above its diagonal, and q, which holds as many columns of an identity matrix, the first columns of Q,
+    unless it is None.
 
     Squares of the elements of a must be in range. The product of a panel's reflections is 1 - V T Vᴴ = 1 - W Vᴴ.
     """
     stack, m, n = a.shape
     v, w = (_new(a, stack, m, min(m, n)) for _ in range(2))
     t = _new(a, stack, BLOCK, BLOCK)
-    scratch = _new(a, stack, BLOCK, max(n, q.shape[-1]))
+    scratch = _new(a, stack, BLOCK, max(n, q.shape[-1] if q is not None else 0))
     steps = list(_steps(min(m, n), n))
     for here, after in steps:
         rows, inside = slice(here.start, m), slice(0, here.stop - here.start)
         panel, vectors, others = (part(x, rows, here) for x in (a, v, w))
         panels.qr_panel(panel, vectors, t)
-        multiply(vectors, part(t, inside, inside), others)
+        if q is not None or _filled(after):
+            multiply(vectors, part(t, inside, inside), others)
         if _filled(after):
             _reflect(vectors, others, part(a, rows, after), scratch)
-    for here, _ in reversed(steps):
+    for here, _ in reversed(steps) if q is not None else ():
         rows = slice(here.start, m)
         _reflect(part(w, rows, here), part(v, rows, here), part(q, rows, slice(here.start, q.shape[-1])), scratch)
 
