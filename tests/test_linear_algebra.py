@@ -84,10 +84,7 @@ def test_products_by_kernels_of_sizes_that_are_multiples_of_16(m, k, n, xp, rng,
     agree(xp.asnumpy(xp.asarray(y).T @ ours.T), y.T, windows.T)
 
 
-LONG = [
-    *(((), 64, 9999, 64), ((), 3, 5000, 1), ((), 1, 1025, 70), ((2,), 5, 4096, 4), ((), 17, 1024, 16)),
-    *(((3, 1), 1, 2050, 1), ((), 70, 1500, 33)),
-]
+LONG = [((), 64, 9999, 64), ((), 1, 1025, 70), ((2,), 5, 4096, 4), ((3, 1), 1, 2050, 1), ((), 70, 1500, 33)]
 
 
 @pytest.mark.parametrize("name", DTYPES)

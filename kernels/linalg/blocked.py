@@ -130,7 +130,9 @@ def qr(a: View, q: View | None) -> None:
             multiply(vectors, part(t, inside, inside), others)
         if _filled(after):
             _reflect(vectors, others, part(a, rows, after), scratch)
-    for here, _ in reversed(steps) if q is not None else ():
+    if q is None:
+        return
+    for here, _ in reversed(steps):
         rows = slice(here.start, m)
         _reflect(part(w, rows, here), part(v, rows, here), part(q, rows, slice(here.start, q.shape[-1])), scratch)
 
