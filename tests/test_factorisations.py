@@ -250,7 +250,10 @@ def by_blocks(xp, monkeypatch):
     return cut
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "dtype",
+    ["float32", *(pytest.param(dtype, marks=pytest.mark.slow) for dtype in ("float64", "complex64")), "complex128"],
+)
 def test_tall_matrices(xp, rng, by_blocks, dtype):
     """By blocks of rows, on several levels, with rows left over; of stacks; ill-conditioned ones, too: against
     backward errors, which do not depend on the condition."""
