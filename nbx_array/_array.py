@@ -447,10 +447,10 @@ class Array(Methods, Expression):
     __invert__ = _unary("bitwise_invert")
 
     def __matmul__(self, other: Any, /) -> Any:
-        return _matmul(self, other) if isinstance(other, Array) else NotImplemented
+        return _matmul(self, other) if isinstance(other, (Array, list, tuple)) else NotImplemented
 
     def __rmatmul__(self, other: Any, /) -> Any:
-        return _matmul(other, self) if isinstance(other, Array) else NotImplemented
+        return _matmul(other, self) if isinstance(other, (Array, list, tuple)) else NotImplemented
 
     def __imatmul__(self, other: Any, /) -> Any:
         return assign_in_place(self, self @ other, "matmul")
@@ -1006,7 +1006,7 @@ def index_basic(x: Array, key: Any) -> Array:
     return found
 
 
-def _matmul(x1: Array, x2: Array) -> Array:
+def _matmul(x1: Any, x2: Any) -> Array:
     from nbx_array._linear_algebra import matmul
 
     return matmul(x1, x2)

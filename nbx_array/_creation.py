@@ -450,17 +450,21 @@ def linspace(
     endpoint: bool = True,
     retstep: bool = False,
     dtype: Any = None,
+    axis: int = 0,
     *,
     device: Any = None,
 ) -> Any:
     """`num` evenly spaced numbers from start to stop, which is the last one if `endpoint`.
 
+    Ends that are arrays or lists broadcast; the numbers between them then lie along a new axis, `axis`.
     retstep: return the step, a 0-d array, beside them. The default dtype is the default float, complex if either end
     is. Raises ValueError for a negative num. Standard: creation functions, `linspace`.
 
     >>> xp.linspace(0, 1, 5)
     Array([0.  , 0.25, 0.5 , 0.75, 1.  ], device='cpu')
     """
+    if any(isinstance(x, (list, tuple)) or getattr(x, "ndim", 0) for x in (start, stop)):
+        return _between(start, stop, num, endpoint, retstep, dtype, axis, device)
     of = [getattr(end, "dtype", end) for end in (start, stop)]
     if retstep:
         numbers = linspace(start, stop, num, endpoint, dtype=dtype, device=device)
@@ -500,6 +504,27 @@ def linspace(
     return out
 
 
+def _between(start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int, device: Any) -> Any:
+    """`linspace` from arrays to arrays."""
+    from nbx_array._manipulation import moveaxis
+
+    first, last = _array(start, "linspace"), _array(stop, "linspace")
+    wide = np.dtype(np.float64 if default_float(first.device) == np.float64 else np.float32)
+    first = first * wide.type(1)
+    reach = last - first
+    gaps = operator.index(num) - bool(endpoint)
+    places = linspace(0.0, gaps, num, endpoint=bool(endpoint), device=device or first.device)
+    places = places if endpoint else arange(float(num), device=device or first.device)
+    step = reach / gaps if gaps > 0 else reach * math.nan
+    result = first + reach * (places.reshape((-1, *(1,) * reach.ndim)) / (gaps or 1))
+    if endpoint and num > 1:
+        result = copied(result)
+        result[-1] = last
+    result = moveaxis(result, 0, axis)
+    result = result if dtype is None else cast(result, as_dtype(dtype, "linspace"))
+    return (result, step) if retstep else result
+
+
 def _ends(name: str, start: Any, stop: Any) -> tuple[Any, Any]:
     """Two numbers, which 0-d arrays may give."""
     ends = tuple(x.item() if isinstance(x, (Array, np.generic)) else x for x in (start, stop))
@@ -516,16 +541,18 @@ def logspace(
     endpoint: bool = True,
     base: float = 10.0,
     dtype: Any = None,
+    axis: int = 0,
     *,
     device: Any = None,
 ) -> Array:
     """`num` numbers from base**start to base**stop, evenly spaced in their logarithms. NumPy's, not the standard's.
 
+    Ends that are arrays or lists broadcast; the numbers between them then lie along a new axis, `axis`.
+
     >>> xp.logspace(0, 3, 4)
     Array([   1.,   10.,  100., 1000.], device='cpu')
     """
-    start, stop = _ends("logspace", start, stop)
-    exponents = linspace(start, stop, num, endpoint=endpoint, device=device)
+    exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
     powers = _elementwise.pow(base, exponents)
     return powers if dtype is None else cast(powers, as_dtype(dtype, "logspace"))
 
@@ -535,16 +562,29 @@ def _elementwise_part(x: Array, name: str) -> Array:
 
 
 def eye(
-    n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: Any = None, order: str = "C", *, device: Any = None
+    n_rows: int | None = None,
+    n_cols: int | None = None,
+    /,
+    k: int = 0,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    N: int | None = None,
+    M: int | None = None,
+    device: Any = None,
 ) -> Array:
     """A matrix with ones on its k-th diagonal, counted upwards from the main one, and zeros elsewhere.
 
+    N, M: NumPy's names of the numbers of rows and of columns; TypeError without the former.
     Standard: creation functions, `eye`.
 
     >>> xp.eye(2, 3, k=1)
     Array([[0., 1., 0.],
            [0., 0., 1.]], device='cpu')
     """
+    n_rows, n_cols = N if n_rows is None else n_rows, M if n_cols is None else n_cols
+    if n_rows is None:
+        raise TypeError("eye: the number of rows is missing")
     if order != "C" and _reversed("eye", order):
         return eye(n_rows if n_cols is None else n_cols, n_rows, -operator.index(k), dtype, device=device).T
     where = _device(device)

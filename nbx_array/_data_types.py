@@ -155,15 +155,15 @@ def isdtype(dtype: Any, kind: Any) -> builtins.bool:
     return own == as_dtype(kind, "isdtype")
 
 
-def can_cast(from_: Any, to: Any, /) -> builtins.bool:
-    """Whether a dtype, or an array's, converts to another by promotion alone.
+def can_cast(from_: Any, to: Any, /, casting: str = "safe") -> builtins.bool:
+    """Whether a dtype, or an array's, converts to another by promotion alone, or by another of NumPy's rules.
 
     Standard: data type functions, `can_cast`.
 
     >>> xp.can_cast(xp.int32, xp.int64)
     True
     """
-    return np.can_cast(_dtype_of(from_, "can_cast"), as_dtype(to, "can_cast"))
+    return np.can_cast(_dtype_of(from_, "can_cast"), as_dtype(to, "can_cast"), casting)  # type: ignore[arg-type]
 
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:

@@ -250,16 +250,30 @@ def ceil(x: Array, /) -> Array:
     return _array.unary("ceil", x)
 
 
-def clip(x: Array, /, min: Operand | None = None, max: Operand | None = None, out: Any = None) -> Array:
+def clip(
+    x: Array,
+    /,
+    min: Operand | None = None,
+    max: Operand | None = None,
+    out: Any = None,
+    *,
+    a_min: Operand | None = None,
+    a_max: Operand | None = None,
+) -> Array:
     """Elements of x limited to [min, max]; NaN where x or a bound is NaN.
 
-    x: array of a real dtype. min, max: arrays or scalars, broadcast against x; None sets no bound.
+    x: array of a real dtype. min, max: arrays or scalars, broadcast against x; None sets no bound. a_min, a_max:
+    NumPy's other names of them; ValueError where a bound has both.
     Result: array of the broadcast shape, of the common dtype.
     Standard: element-wise functions, `clip`.
 
     >>> xp.clip(xp.asarray([-2, 0, 7]), 0, 5)
     Array([0, 0, 5], device='cpu')
     """
+    if a_min is not None or a_max is not None:
+        if (a_min is not None and min is not None) or (a_max is not None and max is not None):
+            raise ValueError("clip: a bound was given by both of its names")
+        min, max = a_min if min is None else min, a_max if max is None else max
     operands: list[Any] = [x, *(bound for bound in (min, max) if bound is not None)]
     if type(x) is not Array or x.sig.dtype.kind == "c" or not {int, float}.issuperset(map(type, operands[1:])):
         operands, _ = operands_of("clip", operands)

@@ -46,7 +46,7 @@ def _integers(value: Any, name: str, what: str) -> tuple[int, ...]:
     return numbers
 
 
-def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
+def broadcast_to(x: Array, /, shape: tuple[int, ...], subok: bool = False) -> Array:
     """A view of x stretched to a shape, with zero strides along the stretched dimensions.
 
     Raises ValueError where x does not broadcast to the shape. Standard: manipulation functions, `broadcast_to`.
@@ -92,12 +92,20 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise ValueError(f"broadcast_shapes: {error}") from None
 
 
-def concat(arrays: Sequence[Array], /, axis: int | None = 0, out: Any = None, *, dtype: Any = None) -> Array:
+def concat(
+    arrays: Sequence[Array],
+    /,
+    axis: int | None = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Array:
     """The arrays joined along an axis; flattened first if axis is None.
 
-    The dtype is the common one, or `dtype`; `out` takes the result. Raises ValueError for no arrays or shapes that
-    differ elsewhere than along the axis. Each array is evaluated straight into its place.
-    Standard: manipulation functions, `concat`.
+    The dtype is the common one, or `dtype`, where `casting` allows it: else TypeError; `out` takes the result. Raises
+    ValueError for no arrays or shapes that differ elsewhere than along the axis. Each array is evaluated straight into
+    its place. Standard: manipulation functions, `concat`.
 
     >>> xp.concat([xp.asarray([1, 2]), xp.asarray([3])])
     Array([1, 2, 3], device='cpu')
@@ -118,6 +126,7 @@ def concat(arrays: Sequence[Array], /, axis: int | None = 0, out: Any = None, *,
             shapes = ", ".join(str(part.shape) for part in parts)
             raise ValueError(f"concat: shapes {shapes} differ elsewhere than along axis {along}")
     target = result_type(*(x.dtype for x in parts)) if dtype is None else as_dtype(dtype, "concat")
+    _check_casts("concat", parts, target if dtype is not None else None, casting)
     length = sum([x.shape[along] for x in parts])
     whole = _new((*parts[0].shape[:along], length, *parts[0].shape[along + 1 :]), target, _one_device(parts, "concat"))
     strides, start = strides_of(whole), 0
@@ -133,6 +142,13 @@ def _put(whole: Array, part: Array, strides: tuple[int, ...], offset: int) -> No
         fill(view_of(whole, part.dims, strides, offset), cast(part, whole.sig.dtype))
 
 
+def _check_casts(name: str, parts: Sequence[Array], target: np.dtype | None, casting: str) -> None:
+    """TypeError where an array is not cast to a dtype that was asked for by a rule."""
+    for x in parts if target is not None else ():
+        if not np.can_cast(x.dtype, target, casting):  # type: ignore[arg-type]
+            raise TypeError(f"{name}: cannot cast from {x.dtype} to {target} by the rule {casting!r}")
+
+
 def _one_device(parts: Sequence[Array], name: str) -> Any:
     device = parts[0].device
     for x in parts:
@@ -141,7 +157,9 @@ def _one_device(parts: Sequence[Array], name: str) -> Any:
     return device
 
 
-def stack(arrays: Sequence[Array], /, axis: int = 0, out: Any = None, *, dtype: Any = None) -> Array:
+def stack(
+    arrays: Sequence[Array], /, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Array:
     """The arrays, all of one shape, joined along a new axis.
 
     Raises ValueError for no arrays or shapes that differ. Standard: manipulation functions, `stack`.
@@ -158,6 +176,7 @@ def stack(arrays: Sequence[Array], /, axis: int = 0, out: Any = None, *, dtype: 
     shape = parts[0].dims
     (new,) = _axes(axis, len(shape) + 1, "stack")
     target = result_type(*(x.dtype for x in parts)) if dtype is None else as_dtype(dtype, "stack")
+    _check_casts("stack", parts, target if dtype is not None else None, casting)
     whole = _new((*shape[:new], len(parts), *shape[new:]), target, _one_device(parts, "stack"))
     strides = strides_of(whole)
     for k, x in enumerate(parts):
@@ -378,8 +397,8 @@ def roll(x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] 
     return out
 
 
-def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
-    """The whole of x side by side, as often along each axis as `repetitions` says.
+def tile(x: Array, repetitions: int | tuple[int, ...] | None = None, /, *, reps: Any = None) -> Array:
+    """The whole of x side by side, as often along each axis as `repetitions`, or `reps` by NumPy's name, says.
 
     Where x has fewer dimensions than there are repetitions it gets leading ones; where it has more, the leading ones
     are not repeated. Raises ValueError for a negative number. Standard: manipulation functions, `tile`.
@@ -389,7 +408,7 @@ def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
            [1, 2, 1, 2]], device='cpu')
     """
     view = _array(x, "tile").memory()
-    counts = _integers(repetitions, "tile", "repetitions")
+    counts = _integers(reps if repetitions is None else repetitions, "tile", "repetitions")
     ndim = max(len(counts), len(view.shape))
     counts = (1,) * (ndim - len(counts)) + counts
     sizes = (1,) * (ndim - len(view.shape)) + view.shape

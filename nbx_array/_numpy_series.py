@@ -266,10 +266,13 @@ def polyval(p: Any, x: Any) -> Array:
     return y
 
 
-def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None) -> Any:
+def polyfit(
+    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
+) -> Any:
     """The coefficients, the highest first, of the polynomial that fits points best in the sense of least squares.
 
-    Source: NumPy, `polyfit`.
+    full: return the residuals, the rank, the singular values and rcond, too. cov: return the coefficients' covariance,
+    too, scaled by the residuals unless it is "unscaled". Source: NumPy, `polyfit`.
 
     >>> xp.round(xp.polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1), 6)
     Array([2., 1.], device='cpu')
@@ -287,7 +290,18 @@ def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = F
     rcond = x.size * float(np.finfo(x.dtype).eps) if rcond is None else rcond
     c, residuals, rank, s = linalg.lstsq(left / scale, y, rcond)
     c = c / (scale[:, None] if y.ndim == 2 else scale)
-    return (c, residuals, rank, s, rcond) if full else c
+    if full:
+        return c, residuals, rank, s, rcond
+    if not cov:
+        return c
+    inverse = linalg.inv(matmul(left.T, left) / (scale[:, None] * scale)) / (scale[:, None] * scale)
+    if cov == "unscaled":
+        factor: Any = 1
+    elif x.size <= deg + 1:
+        raise ValueError("polyfit: the number of data points must exceed deg + 1 to scale the covariance matrix")
+    else:
+        factor = residuals / (x.size - deg - 1)
+    return c, inverse * factor if y.ndim == 1 else inverse[:, :, None] * factor
 
 
 def polyadd(a1: Any, a2: Any) -> Array:
@@ -339,7 +353,9 @@ def roots(p: Any) -> Array:
 # ------------------------------------------------------------------------------------------------- numbers and windows
 
 
-def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Array:
+def geomspace(
+    start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Array:
     """Numbers of which each is the same multiple of the one before it. Source: NumPy, `geomspace`.
 
     Raises ValueError where one of the ends is zero.

@@ -41,9 +41,11 @@ def array(
     return x if x.ndim >= ndmin else x[(None,) * (ndmin - x.ndim)]
 
 
-def asanyarray(obj: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None) -> Array:
+def asanyarray(
+    obj: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None
+) -> Array:
     """`asarray`: there are no subclasses. Source: NumPy, `asanyarray`."""
-    return asarray(obj, dtype=dtype, order=order, copy=copy)
+    return asarray(obj, dtype=dtype, order=order, device=device, copy=copy)
 
 
 def ascontiguousarray(obj: Any, dtype: Any = None) -> Array:

@@ -134,10 +134,12 @@ def _at(x: Array, places: Array) -> Array:
     return _indexing.take(x, places, 0, exact=True)
 
 
-def isin(x1: Array | int, x2: Array | int, /, assume_unique: bool = False, invert: bool = False) -> Array:
+def isin(
+    x1: Array | int, x2: Array | int, /, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None
+) -> Array:
     """Whether each element of x1 equals one of x2, or with `invert` none: bools of x1's shape.
 
-    x1, x2: any shapes and dtypes, at least one of them an array. assume_unique: accepted; it changes nothing.
+    x1, x2: any shapes and dtypes, at least one of them an array. assume_unique, kind: accepted; they change nothing.
     Standard: set functions, `isin`.
 
     >>> xp.isin(xp.asarray([1, 2, 3]), xp.asarray([3, 1]))

@@ -1,7 +1,7 @@
 """Element-wise functions as NumPy's ufuncs: called with `out`, `where` and `dtype`, and with methods over axes.
 
-`add.reduce` is `sum`. What has no reduction of its own is combined by halves, and accumulated in steps of 1, 2, 4, ...:
-for functions whose order of operations does not matter (associative ones); others have no such methods.
+`add.reduce` is `sum`. What has no reduction of its own is combined by halves, and accumulated in steps of 1, 2, 4, ...,
+where the function is associative. All others go from left to right: one launch for each place along the axis.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import inspect
 import operator
 import sys
 from collections.abc import Callable
+from math import prod as product
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,12 @@ _IDENTITIES: dict[str, Any] = {
 """The reduction of no elements."""
 
 _ASSOCIATIVE = {*_REDUCTIONS, *_IDENTITIES, "fmax", "fmin", "lcm"}
+
+_REORDERABLE = _ASSOCIATIVE - {"lcm"}
+"""The functions that NumPy reduces over several axes at once."""
+
+_LOGICAL = {"logical_and", "logical_or", "logical_xor"}
+_COMPARISONS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -94,6 +101,8 @@ class ufunc:
         self.operator = _OPERATORS.get(self.name)
         if self.operator is None and self.nin == 2 and self.name in TABLE and self.name != "pow":
             self.operator = binary(self.name)
+
+    signature = None  # no function here takes more than elements
 
     @property
     def name(self) -> str:
@@ -163,44 +172,71 @@ class ufunc:
         dtype: Any = None,
         out: Any = None,
         keepdims: bool = False,
-        initial: Any = None,
+        initial: Any = _ABSENT,
         where: Any = True,
     ) -> Array:
-        """The elements along an axis combined; along all for None.
+        """The elements along an axis combined; along all for None, for which the order must not matter.
 
-        Raises TypeError for a function that is not associative, ValueError for no elements without an identity.
+        initial: what comes before the first element, by default the identity; None for nothing. where: a mask of the
+        elements that count, for which there must be something to begin with.
+        Raises ValueError for no elements without anything to begin with, and for several axes of a function whose order
+        matters; TypeError for a dtype that the function does not keep.
         """
-        x = self._operand("reduce", array, dtype)
-        if self.name in ("logical_and", "logical_or"):
-            return _ours(_REDUCTIONS[self.name])(x, axis, out, keepdims, where=where)
-        if self.name in _REDUCTIONS:
-            options = {} if dtype is None or self.name in ("maximum", "minimum") else {"dtype": dtype}
-            name = _REDUCTIONS[self.name]
-            return _ours(name)(x, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where, **options)
-        if self.name == "subtract" and x.ndim and not isinstance(axis, tuple) and axis is not None:
-            rest = _ours("sum")(_along(x, axis, slice(1, None)), axis=axis, keepdims=keepdims)
-            return deliver("subtract", self(_along(x, axis, 0, keepdims), rest), out)
-        self._check_associative("reduce")
-        if where is not True:
-            if self.identity is None:
-                raise ValueError(f"{self.name}.reduce: has no identity, so it takes no where")
-            x = _ours("where")(where, x, self.identity)
-        result = self._halve(x, axis, keepdims)
-        return deliver(self.name, result if initial is None else self(result, initial), out)
-
-    def _halve(self, x: Array, axis: Any, keepdims: bool) -> Array:
         from nbx_array._reduction import check_axes
 
-        axes = check_axes(self.name, axis, x.ndim)
+        x = self._operand("reduce", array)
+        one_of_none = x.ndim == 0 and axis in (0, -1)  # NumPy takes these of a scalar
+        axes = check_axes(f"{self.name}.reduce", () if one_of_none else axis, x.ndim)
+        x, kind = self._loop("reduce", x, dtype)
+        if len(axes) > 1 and self.name not in _REORDERABLE:
+            raise ValueError(f"{self.name}.reduce: is not reorderable, so at most one axis may be specified")
+        start = self.identity if initial is _ABSENT else initial
+        if start is None:
+            if where is not True:
+                raise ValueError(f"{self.name}.reduce: has no identity, so with where it takes an initial")
+            if not x.size and all(n for d, n in enumerate(x.shape) if d not in axes):
+                raise ValueError(f"{self.name}.reduce: zero-size array to a reduction which has no identity")
+        elif not isinstance(start, Array):
+            start = np.asarray(start).astype(kind)[()]
+        result = self._reduced(x, axes, kind, keepdims, start, initial is not _ABSENT and initial is not None, where)
+        return self._deliver("reduce", result, out)
+
+    def _reduced(
+        self, x: Array, axes: tuple[int, ...], kind: np.dtype, keepdims: bool, start: Any, given: bool, where: Any
+    ) -> Array:
+        """`reduce` of what was checked. start: what to begin with or None; `given` unless it is the identity."""
+        if self.name in _REDUCTIONS:
+            options: dict[str, Any] = {"where": where}
+            if self.name in ("add", "multiply"):
+                options["dtype"] = kind
+            elif self.name in ("maximum", "minimum"):
+                options["initial"] = start
+            result = _ours(_REDUCTIONS[self.name])(x, axis=axes, keepdims=keepdims, **options)
+            return self(result, start) if given and self.name not in ("maximum", "minimum") else result
+        if self.name == "subtract" and where is True and not given and len(axes) == 1:
+            rest = _ours("sum")(_along(x, axes[0], slice(1, None)), axis=axes, dtype=kind, keepdims=keepdims)
+            return self(_along(x, axes[0], 0, keepdims), rest)
         kept = tuple(1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes)
-        others = tuple(d for d in range(x.ndim) if d not in axes)
-        rows = _ours("permute_dims")(x, axes + others)
-        rows = _ours("reshape")(rows, (-1, *(x.shape[d] for d in others))) if x.size else rows[(0,) * (len(axes) - 1)]
+        if self.name in _ASSOCIATIVE:
+            if where is not True:
+                fill = 1 if self.name == "lcm" else start if self.identity is None else self.identity
+                x = _ours("where")(where, x, np.asarray(fill).astype(kind)[()])
+            result = self._halve(cast(x, kind), axes, kept, 0 if start is None else start)
+            begins = given or (start is not None and self.name in ("gcd", "hypot"))  # whose identity takes a sign off
+            return self(result, start) if begins else result
+        from nbx_array._segments import fold
+
+        rows = _first(x, axes)
+        mask = None
+        if where is not True:
+            mask = _first(_ours("broadcast_to")(_mask(f"{self.name}.reduce", where), x.shape), axes)
+        return _ours("reshape")(fold(self, rows, kind, start if given else None, mask), kept)
+
+    def _halve(self, x: Array, axes: tuple[int, ...], kept: tuple[int, ...], of_none: Any) -> Array:
+        rows = _first(x, axes)
         n = rows.shape[0]
         if n == 0:
-            if self.identity is None:
-                raise ValueError(f"{self.name}.reduce: zero-size array to a reduction which has no identity")
-            return _ours("full")(kept, self.identity, dtype=x.dtype, device=x.device)
+            return _ours("full")(kept, of_none, dtype=x.dtype, device=x.device)
         while n > 1:
             half = n // 2
             paired = self(rows[:half], rows[half : 2 * half])
@@ -208,63 +244,75 @@ class ufunc:
             n = rows.shape[0]
         return _ours("reshape")(rows, kept)
 
-    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
+    def accumulate(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Array:
         """For each place along an axis the elements up to it combined.
 
-        Raises TypeError for a function that is not associative, ValueError for a 0-d array.
+        Raises TypeError for a 0-d array and for a dtype that the function does not keep.
         """
-        x = self._operand("accumulate", array, dtype)
-        if not x.ndim:
-            raise ValueError(f"{self.name}.accumulate: expected at least 1 dimension, got a 0-d array")
+        x = self._operand("accumulate", array)
+        place = self._axis("accumulate", x, axis)
+        x, kind = self._loop("accumulate", x, dtype)
         if self.name in ("add", "multiply"):
-            return _ours("cumulative_sum" if self.name == "add" else "cumulative_prod")(x, axis, dtype, out)
-        if self.name in _REPEATED and self.name == "subtract":
-            sums = _ours("cumulative_sum")(_along(x, axis, slice(1, None)), axis=axis, dtype=x.dtype)
-            first = _along(x, axis, slice(0, 1))
-            return deliver(self.name, _ours("concat")([first, self(first, sums)], axis=axis), out)
-        if self.name in ("maximum", "minimum"):
+            result = _ours("cumulative_sum" if self.name == "add" else "cumulative_prod")(x, axis=place, dtype=kind)
+        elif self.name == "subtract" and x.size:
+            sums = _ours("cumulative_sum")(_along(x, place, slice(1, None)), axis=place, dtype=kind)
+            first = _along(x, place, slice(0, 1))
+            result = _ours("concat")([first, self(first, sums)], axis=place)
+        elif self.name in ("maximum", "minimum"):
             from nbx_array._statistical import running_extreme
 
-            return deliver(self.name, running_extreme(f"cumulative_{self.name[:3]}", x, axis), out)
-        self._check_associative("accumulate")
-        step = 1
-        while step < x.shape[axis]:
-            later = self(_along(x, axis, slice(0, -step)), _along(x, axis, slice(step, None)))
-            x = _ours("concat")([cast(_along(x, axis, slice(0, step)), later.dtype), later], axis=axis)
-            step *= 2
-        return deliver(self.name, x, out)
+            result = running_extreme(f"cumulative_{self.name[:3]}", x, place)
+        elif self.name in _ASSOCIATIVE:
+            result, step = cast(x, kind), 1
+            while step < x.shape[place]:
+                later = self(_along(result, place, slice(0, -step)), _along(result, place, slice(step, None)))
+                result = _ours("concat")([_along(result, place, slice(0, step)), later], axis=place)
+                step *= 2
+        else:
+            from nbx_array._segments import running
 
-    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
+            parts = running(self, _first(x, (place,)), kind)
+            result = _ours("stack")(parts, axis=place) if parts else cast(x, kind)
+        return self._deliver("accumulate", result, out)
+
+    def reduceat(self, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Array:
         """For each index the elements along an axis from it up to the next one combined; the last goes to the end.
 
         Where the next index is not greater it is the element at the index alone. indices: integers, 1 dimension.
-        Waits for the device. Raises IndexError for an index out of range, TypeError for a function that is not
-        associative.
+        Waits for the device. A function that is not associative takes a launch for each place of the longest run.
+        Raises IndexError for an index out of range, TypeError for a 0-d array and for a dtype that the function does
+        not keep.
         """
-        from nbx_array._segments import reduceat
+        from nbx_array._segments import reduceat, starts_of
 
-        x = self._operand("reduceat", array, dtype)
-        self._check_associative("reduceat")
-        if self.name in ("add", "multiply") and dtype is None and x.dtype.kind in "biu":
-            x = cast(x, np.dtype(np.uint64 if x.dtype.kind == "u" else np.int64))
-        return deliver(self.name, reduceat(self, x, indices, axis), out)
+        x = self._operand("reduceat", array)
+        place = self._axis("reduceat", x, axis)
+        starts = starts_of(f"{self.name}.reduceat", indices, x.shape[place], x.device)
+        x, kind = self._loop("reduceat", x, dtype)
+        if self.name in _ASSOCIATIVE:
+            x = cast(x, kind)
+        return self._deliver("reduceat", reduceat(self, x, starts, place, kind, self.name in _ASSOCIATIVE), out)
 
     def at(self, a: Array, indices: Any, b: Any = _ABSENT, /) -> None:
         """`a[indices] = f(a[indices], b)`, where an index that occurs several times counts as often.
 
-        Equal indices are brought together by sorting, so that the result repeats bit for bit. Raises TypeError for a
-        function that is not associative, nor subtract or divide.
+        Results are cast to a's dtype whatever it is, as NumPy casts here. Equal indices are brought together by
+        sorting, so that the result repeats bit for bit: the cost is that of a sort of the indices, and of log2(k) steps
+        for k equal ones (which for add, multiply, maximum and the like are combined first), but of k steps for a
+        function that is not associative. Waits for the device.
         """
         from nbx_array._segments import combine_at
 
-        if self.nin != 2 or b is _ABSENT:
-            raise TypeError(f"{self.name}.at: takes an array, indices and, of a function of two operands, the second")
+        name = f"{self.name}.at"
         if not isinstance(a, Array):
-            raise TypeError(f"{self.name}.at: expected an array, got {type(a).__name__}")
+            raise TypeError(f"{name}: the first operand must be an array, got {type(a).__name__}")
+        if self.nin > 2:
+            raise ValueError(f"{name}: a function of {self.nin} operands has none")
+        if (b is _ABSENT) != (self.nin == 1):
+            raise ValueError(f"{name}: takes {self.nin - 1} operands after the indices, as its function does")
         together = _REPEATED.get(self.name, self.name)
-        if together not in _ASSOCIATIVE:
-            raise TypeError(f"{self.name}.at: is there for associative functions, subtract and divide")
-        combine_at(self, _ours(together), a, indices, b)
+        combined = _ours(together) if together in _ASSOCIATIVE else None
+        combine_at(self, combined, a, indices, *(() if b is _ABSENT else (b,)))
 
     def outer(self, a: Any, b: Any, /, **options: Any) -> Array:
         """The function of each element of a with each one of b: shape (*a.shape, *b.shape)."""
@@ -275,17 +323,53 @@ class ufunc:
         x, y = _array(a, f"{self.name}.outer"), _array(b, f"{self.name}.outer")
         return self(x[(..., *(None,) * y.ndim)], y, **options)
 
-    def _operand(self, method: str, array: Any, dtype: Any) -> Array:
+    def _operand(self, method: str, array: Any) -> Array:
         from nbx_array._creation import _array
 
         if self.nin != 2:
-            raise ValueError(f"{self.name}.{method}: a function of {self.nin} operand has none")
-        x = _array(array, f"{self.name}.{method}")
-        return x if dtype is None or self.name in ("logical_and", "logical_or") else _cast(self.name, x, dtype)
+            raise ValueError(f"{self.name}.{method}: is only supported for binary functions")
+        return _array(array, f"{self.name}.{method}")
 
-    def _check_associative(self, method: str) -> None:
-        if self.name not in _ASSOCIATIVE:
-            raise TypeError(f"{self.name}.{method}: is there for associative functions alone, such as add and maximum")
+    def _loop(self, method: str, x: Array, dtype: Any) -> tuple[Array, np.dtype]:
+        """The operand cast to `dtype`, if there is one, and the dtype that its elements are combined in."""
+        from nbx_array._data_types import as_dtype
+
+        name = f"{self.name}.{method}"
+        wanted = None if dtype is None else as_dtype(dtype, name)
+        if self.name in _LOGICAL:
+            kind = np.dtype(np.bool_)
+            x = cast(x, kind) if wanted in (None, kind) else x
+        else:
+            x = x if wanted is None else cast(x, wanted)
+            if self.name in ("add", "multiply"):
+                widens = wanted is None and x.dtype.kind in "biu"
+                return x, np.dtype(np.uint64 if x.dtype.kind == "u" else np.int64) if widens else x.dtype
+            nothing = _ours("empty")((0,), dtype=x.dtype, device=x.device)
+            kind = self(nothing, nothing).dtype
+        if (wanted is not None and wanted != kind) or (self.name in _COMPARISONS and x.dtype != kind):
+            raise TypeError(f"{name}: the function of {wanted or x.dtype} has another dtype, {kind}")
+        return x, kind
+
+    def _axis(self, method: str, x: Array, axis: Any) -> int:
+        """One axis of an array that has one."""
+        from nbx_array._reduction import check_axis
+
+        axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        if not x.ndim and axes in ((), (0,), (-1,)):
+            raise TypeError(f"{self.name}.{method}: cannot {method} on a scalar")
+        if len(axes) != 1:
+            raise ValueError(f"{self.name}.{method}: does not allow multiple axes")
+        return check_axis(f"{self.name}.{method}", axes[0], x.ndim)
+
+    def _deliver(self, method: str, result: Array, out: Any) -> Array:
+        """The result, or `out` with its elements whatever its dtype is, as NumPy's methods have it."""
+        if isinstance(out, tuple):
+            (out,) = out
+        if isinstance(out, Array):
+            if out.shape != result.shape:
+                raise ValueError(f"{self.name}.{method}: the result has shape {result.shape} and out {out.shape}")
+            result = cast(result, out.dtype)
+        return deliver(f"{self.name}.{method}", result, out)
 
 
 def _ours(name: str) -> Any:
@@ -299,12 +383,17 @@ def _cast(name: str, x: Any, dtype: Any) -> Any:
     return cast(_array(x, name), as_dtype(dtype, name))
 
 
-def _masked(name: str, result: Array, mask: Any, out: Any) -> Array:
+def _mask(name: str, mask: Any) -> Array:
     from nbx_array._creation import _array
 
     mask = _array(mask, name)
     if mask.dtype != np.bool_:
         raise TypeError(f"{name}: where must be a mask of bools, got dtype {mask.dtype}")
+    return mask
+
+
+def _masked(name: str, result: Array, mask: Any, out: Any) -> Array:
+    mask = _mask(name, mask)
     otherwise: Any = 0
     if out is not None:
         result, otherwise = cast(result, out.dtype) if _casts(result, out) else result, out
@@ -321,3 +410,10 @@ def _along(x: Array, axis: int, key: Any, keepdims: bool = False) -> Array:
     if keepdims and isinstance(key, int):
         key = slice(key, key + 1)
     return x[(slice(None),) * place + (key, ...)]
+
+
+def _first(x: Array, axes: tuple[int, ...]) -> Array:
+    """What is combined along one axis, the first."""
+    others = tuple(d for d in range(x.ndim) if d not in axes)
+    rows = _ours("permute_dims")(x, axes + others)
+    return _ours("reshape")(rows, (product([x.shape[d] for d in axes]), *(x.shape[d] for d in others)))

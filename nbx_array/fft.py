@@ -19,6 +19,7 @@ from nbx_array._creation import _array, _device, _new, _shape, arange
 from nbx_array._data_types import as_dtype
 from nbx_array._expression import realize
 from nbx_array._manipulation import roll
+from nbx_array._out import deliver
 from nbx_array._reduction import check_axis, check_integer
 from nbx_array.kernels import fft as kernels
 from nbx_array.kernels.fft import Kind
@@ -48,20 +49,21 @@ __all__ = [
 ]
 
 
-def fft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def fft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
     """The discrete Fourier transform along an axis: y[k] = Σ x[j] · exp(-2πi · jk/n).
 
     n: the length of the transform and of the result; that of the axis by default. norm: "backward" leaves the sum as
     it is, "ortho" divides it by √n, "forward" by n. Raises ValueError for an n below 1 or an unknown norm, IndexError
-    (numpy's AxisError) for an axis that x has not. Standard: FFT functions, `fft`.
+    (numpy's AxisError) for an axis that x has not. out: an array that takes the result, of this function and of the
+    others. Standard: FFT functions, `fft`.
 
     >>> xp.fft.fft(xp.asarray([1.0, 0.0, 0.0, 0.0]))
     Array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], device='cpu')
     """
-    return _along("fft", Kind(), x, n, axis, norm)
+    return deliver("fft", _along("fft", Kind(), x, n, axis, norm), out)
 
 
-def ifft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def ifft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
     """The inverse of `fft` along an axis: y[j] = (1/n) · Σ x[k] · exp(2πi · jk/n).
 
     norm: "backward" divides the sum by n, "ortho" by √n, "forward" leaves it as it is. The other arguments are those of
@@ -70,11 +72,16 @@ def ifft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backwar
     >>> xp.real(xp.fft.ifft(xp.asarray([4.0, 0.0, 0.0, 0.0])))
     Array([1., 1., 1., 1.], device='cpu')
     """
-    return _along("ifft", Kind(inverse=True), x, n, axis, norm)
+    return deliver("ifft", _along("ifft", Kind(inverse=True), x, n, axis, norm), out)
 
 
 def fftn(
-    x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+    x: Array,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = "backward",
+    out: Any = None,
 ) -> Array:
     """The transform along several axes, one after the other; along all by default.
 
@@ -86,11 +93,16 @@ def fftn(
     Array([[4.+0.j, 0.+0.j],
            [0.+0.j, 0.+0.j]], device='cpu')
     """
-    return _along_axes("fftn", Kind(), Kind(), x, s, axes, norm)
+    return deliver("fftn", _along_axes("fftn", Kind(), Kind(), x, s, axes, norm), out)
 
 
 def ifftn(
-    x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+    x: Array,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = "backward",
+    out: Any = None,
 ) -> Array:
     """The inverse of `fftn`. The arguments are those of `fftn`, norms those of `ifft`.
 
@@ -100,32 +112,60 @@ def ifftn(
     Array([[1., 1.],
            [1., 1.]], device='cpu')
     """
-    return _along_axes("ifftn", Kind(inverse=True), Kind(inverse=True), x, s, axes, norm)
+    return deliver("ifftn", _along_axes("ifftn", Kind(inverse=True), Kind(inverse=True), x, s, axes, norm), out)
 
 
-def fft2(x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward") -> Array:
+def fft2(
+    x: Array,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = "backward",
+    out: Any = None,
+) -> Array:
     """`fftn` over the last two axes. Source: NumPy, `fft.fft2`."""
-    return _along_axes("fft2", Kind(), Kind(), x, s, axes, norm)
+    return deliver("fft2", _along_axes("fft2", Kind(), Kind(), x, s, axes, norm), out)
 
 
-def ifft2(x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward") -> Array:
+def ifft2(
+    x: Array,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = "backward",
+    out: Any = None,
+) -> Array:
     """`ifftn` over the last two axes. Source: NumPy, `fft.ifft2`."""
-    return _along_axes("ifft2", Kind(inverse=True), Kind(inverse=True), x, s, axes, norm)
+    return deliver("ifft2", _along_axes("ifft2", Kind(inverse=True), Kind(inverse=True), x, s, axes, norm), out)
 
 
-def rfft2(x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward") -> Array:
+def rfft2(
+    x: Array,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = "backward",
+    out: Any = None,
+) -> Array:
     """`rfftn` over the last two axes. Source: NumPy, `fft.rfft2`."""
-    return _along_axes("rfft2", Kind(real_input=True), Kind(), x, s, axes, norm)
+    return deliver("rfft2", _along_axes("rfft2", Kind(real_input=True), Kind(), x, s, axes, norm), out)
 
 
 def irfft2(
-    x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward"
+    x: Array,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str | None = "backward",
+    out: Any = None,
 ) -> Array:
     """`irfftn` over the last two axes. Source: NumPy, `fft.irfft2`."""
-    return _along_axes("irfft2", Kind(real_output=True, inverse=True), Kind(inverse=True), x, s, axes, norm)
+    return deliver(
+        "irfft2", _along_axes("irfft2", Kind(real_output=True, inverse=True), Kind(inverse=True), x, s, axes, norm), out
+    )
 
 
-def rfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def rfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
     """The first n // 2 + 1 elements of the transform of real numbers; the others are the conjugates of these.
 
     Raises TypeError for a complex x. The arguments are those of `fft`. Standard: FFT functions, `rfft`.
@@ -133,10 +173,10 @@ def rfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backwar
     >>> xp.fft.rfft(xp.asarray([1.0, 0.0, 0.0, 0.0]))
     Array([1.+0.j, 1.+0.j, 1.+0.j], device='cpu')
     """
-    return _along("rfft", Kind(real_input=True), x, n, axis, norm)
+    return deliver("rfft", _along("rfft", Kind(real_input=True), x, n, axis, norm), out)
 
 
-def irfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def irfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
     """The inverse of `rfft`: real numbers from the first n // 2 + 1 elements of their transform.
 
     n: the length of the result, 2 · (m - 1) by default, where m is the length of the axis; of an odd number of elements
@@ -146,11 +186,16 @@ def irfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backwa
     >>> xp.fft.irfft(xp.asarray([4.0, 0.0, 0.0]))
     Array([1., 1., 1., 1.], device='cpu')
     """
-    return _along("irfft", Kind(real_output=True, inverse=True), x, n, axis, norm)
+    return deliver("irfft", _along("irfft", Kind(real_output=True, inverse=True), x, n, axis, norm), out)
 
 
 def rfftn(
-    x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+    x: Array,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = "backward",
+    out: Any = None,
 ) -> Array:
     """`rfft` along the last of several axes, then `fft` along the others.
 
@@ -161,11 +206,16 @@ def rfftn(
     Array([[4.+0.j, 0.+0.j],
            [0.+0.j, 0.+0.j]], device='cpu')
     """
-    return _along_axes("rfftn", Kind(real_input=True), Kind(), x, s, axes, norm)
+    return deliver("rfftn", _along_axes("rfftn", Kind(real_input=True), Kind(), x, s, axes, norm), out)
 
 
 def irfftn(
-    x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+    x: Array,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = "backward",
+    out: Any = None,
 ) -> Array:
     """The inverse of `rfftn`: `ifft` along all axes but the last, then `irfft` along that one.
 
@@ -176,10 +226,12 @@ def irfftn(
     Array([[1., 1.],
            [1., 1.]], device='cpu')
     """
-    return _along_axes("irfftn", Kind(real_output=True, inverse=True), Kind(inverse=True), x, s, axes, norm)
+    return deliver(
+        "irfftn", _along_axes("irfftn", Kind(real_output=True, inverse=True), Kind(inverse=True), x, s, axes, norm), out
+    )
 
 
-def hfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def hfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
     """The transform, which is real, of a sequence with Hermitian symmetry, from its first n // 2 + 1 elements.
 
     n: the length of the result, 2 · (m - 1) by default, where m is the length of the axis. norm: as for `fft`.
@@ -188,10 +240,10 @@ def hfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backwar
     >>> xp.fft.hfft(xp.asarray([1.0, 0.0, 0.0]))
     Array([1., 1., 1., 1.], device='cpu')
     """
-    return _along("hfft", Kind(real_output=True), x, n, axis, norm)
+    return deliver("hfft", _along("hfft", Kind(real_output=True), x, n, axis, norm), out)
 
 
-def ihfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def ihfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
     """The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of real numbers.
 
     norm: as for `ifft`. Raises TypeError for a complex x. Standard: FFT functions, `ihfft`.
@@ -199,7 +251,7 @@ def ihfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backwa
     >>> xp.fft.hfft(xp.fft.ihfft(xp.asarray([1.0, 2.0, 3.0, 2.0])))
     Array([1., 2., 3., 2.], device='cpu')
     """
-    return _along("ihfft", Kind(real_input=True, inverse=True), x, n, axis, norm)
+    return deliver("ihfft", _along("ihfft", Kind(real_input=True, inverse=True), x, n, axis, norm), out)
 
 
 def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
@@ -251,7 +303,7 @@ def ifftshift(x: Array, /, axes: int | Sequence[int] | None = None) -> Array:
 # ---------------------------------------------------------------------------------------------------------- transforms
 
 
-def _along(name: str, form: Kind, x: Array, n: int | None, axis: int, norm: str) -> Array:
+def _along(name: str, form: Kind, x: Array, n: int | None, axis: int, norm: str | None) -> Array:
     """Any of the transforms along one axis."""
     x = _array(x, name)
     place = check_axis(name, axis, x.ndim)
@@ -271,7 +323,7 @@ def _along(name: str, form: Kind, x: Array, n: int | None, axis: int, norm: str)
 
 
 def _along_axes(
-    name: str, last: Kind, others: Kind, x: Array, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str
+    name: str, last: Kind, others: Kind, x: Array, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str | None
 ) -> Array:
     """A transform of one kind along the last of the axes and of another along those before it."""
     x = _array(x, name)

@@ -212,28 +212,37 @@ def _complex(x: Array) -> np.dtype:
     return result_type(x.dtype, np.dtype(np.complex64)) if x.dtype != np.float64 else default_complex(x.device)
 
 
-def eigh(x: Array, /) -> EighResult:
+def eigh(x: Array, /, UPLO: str = "L") -> EighResult:
     """Eigenvalues, ascending, and orthonormal eigenvectors, in columns, of Hermitian matrices.
 
-    x: shape (..., N, N), floating point; only its lower triangle is read. Raises LinAlgError for matrices that are not
-    square and where the iteration does not converge. Standard: linear algebra functions, `eigh`.
+    x: shape (..., N, N), floating point; only its lower triangle is read, or with UPLO "U" the upper one. Raises
+    LinAlgError for matrices that are not square and where the iteration does not converge.
+    Standard: linear algebra functions, `eigh`.
 
     >>> xp.linalg.eigh(xp.asarray([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
     Array([1., 3.], device='cpu')
     """
-    return EighResult(*_spectra.eigh("eigh", _square("eigh", x)))
+    return EighResult(*_spectra.eigh("eigh", _lower("eigh", x, UPLO)))
 
 
-def eigvalsh(x: Array, /) -> Array:
+def eigvalsh(x: Array, /, UPLO: str = "L") -> Array:
     """The eigenvalues, ascending, of Hermitian matrices.
 
-    x: shape (..., N, N), floating point; only its lower triangle is read. Raises what `eigh` raises.
-    Standard: linear algebra functions, `eigvalsh`.
+    x: shape (..., N, N), floating point; only its lower triangle is read, or with UPLO "U" the upper one. Raises
+    what `eigh` raises. Standard: linear algebra functions, `eigvalsh`.
 
     >>> xp.linalg.eigvalsh(xp.asarray([[2.0, 1.0], [1.0, 2.0]]))
     Array([1., 3.], device='cpu')
     """
-    return _spectra.eigh("eigvalsh", _square("eigvalsh", x))[0]
+    return _spectra.eigh("eigvalsh", _lower("eigvalsh", x, UPLO))[0]
+
+
+def _lower(name: str, x: Array, triangle: str) -> Array:
+    """Square matrices whose lower triangle is the one that is meant."""
+    if triangle.upper() not in ("L", "U"):
+        raise ValueError(f"{name}: UPLO argument must be 'L' or 'U', not {triangle!r}")
+    square = _square(name, x)
+    return square if triangle.upper() == "L" else _adjoint(square)
 
 
 def inv(x: Array, /) -> Array:
@@ -292,16 +301,18 @@ def qr(x: Array, /, mode: Literal["reduced", "complete"] = "reduced") -> QRResul
     return QRResult(*_factorisations.qr(_inexact("qr", x), complete=mode == "complete"))
 
 
-def svd(x: Array, /, full_matrices: bool = True) -> SVDResult:
+def svd(x: Array, /, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """U, S and Vᴴ with x = U diag(S) Vᴴ: orthonormal columns and rows, singular values in descending order.
 
     x: shape (..., M, N), floating point. full_matrices: U of shape (..., M, M) and Vh of (..., N, N); else (..., M, K)
-    and (..., K, N), where K is the less of M and N. Raises LinAlgError where the iteration does not converge.
-    Standard: linear algebra functions, `svd`.
+    and (..., K, N), where K is the less of M and N. compute_uv: False gives S alone. hermitian: accepted; it changes
+    nothing. Raises LinAlgError where the iteration does not converge. Standard: linear algebra functions, `svd`.
 
     >>> xp.linalg.svd(xp.asarray([[3.0, 0.0], [0.0, 4.0]])).S
     Array([4., 3.], device='cpu')
     """
+    if not compute_uv:
+        return _singular_values("svd", x)
     return SVDResult(*_spectra.svd("svd", _inexact("svd", x), full=bool(full_matrices)))
 
 
@@ -324,17 +335,22 @@ def _singular_values(name: str, x: Array) -> Array:
 # ------------------------------------------------------------------------------------------------ made of the above
 
 
-def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
+def pinv(
+    x: Array, /, rcond: float | Array | None = None, hermitian: bool = False, *, rtol: float | Array | None = None
+) -> Array:
     """The Moore-Penrose pseudo-inverse of each matrix.
 
     x: shape (..., M, N), floating point. rtol: singular values up to rtol times the greatest count as zero; by default
-    the greater of M and N times the dtype's epsilon. Raises what `svd` raises.
-    Standard: linear algebra functions, `pinv`.
+    the greater of M and N times the dtype's epsilon. rcond: NumPy's other name of it. hermitian: accepted; it changes
+    nothing. Raises what `svd` raises, ValueError for both names. Standard: linear algebra functions, `pinv`.
 
     >>> xp.linalg.pinv(xp.asarray([[2.0, 0.0]]))
     Array([[0.5],
            [0. ]], device='cpu')
     """
+    if rcond is not None and rtol is not None:
+        raise ValueError("pinv: rtol and rcond can't be both set")
+    rtol = rcond if rtol is None else rtol
     x = _inexact("pinv", x)
     if 0 in x.shape:
         return _zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x)
@@ -344,17 +360,24 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     return matmul(_adjoint(vh), multiply(inverse[..., :, None], _adjoint(u)))
 
 
-def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
+def matrix_rank(
+    x: Array, /, tol: float | Array | None = None, hermitian: bool = False, *, rtol: float | Array | None = None
+) -> Array:
     """The number, int64, of singular values of each matrix that are above rtol times the greatest.
 
-    x: shape (..., M, N), floating point. rtol: by default the greater of M and N times the dtype's epsilon. Raises
-    what `svdvals` raises. Standard: linear algebra functions, `matrix_rank`.
+    x: shape (..., M, N), floating point. rtol: by default the greater of M and N times the dtype's epsilon. tol: counts
+    singular values above this number instead. hermitian: accepted; it changes nothing. Raises what `svdvals` raises,
+    ValueError for both limits. Standard: linear algebra functions, `matrix_rank`.
 
     >>> xp.linalg.matrix_rank(xp.asarray([[1.0, 2.0], [2.0, 4.0]]))
     Array(1, device='cpu')
     """
+    if tol is not None and rtol is not None:
+        raise ValueError("matrix_rank: tol and rtol can't be both set")
     x = _inexact("matrix_rank", x)
     s = _singular_values("matrix_rank", x)
+    if tol is not None:
+        return count_nonzero(s > (expand_dims(tol, axis=-1) if isinstance(tol, Array) else tol), axis=-1)
     return count_nonzero(_above(s, x, rtol) if s.size else s, axis=-1)
 
 
