@@ -122,8 +122,8 @@ def _registers(a: View) -> tuple[int, int]:
     """Rows of a tile that holds a whole panel in registers, 0 where there is none, and its warps."""
     _, rows, n = a.shape
     height = power_of_two(rows, 2 * BLOCK)
-    least = REGISTERS >> 4  # where nobody has looked what it takes
-    most = REGISTERS if a.storage.device.backend in ("cuda", "cpu") else least
+    # Only where it is known what they take is it all of them; on the CPU the tile passes through memory instead.
+    most = REGISTERS >> {"cuda": 0, "cpu": 2}.get(a.storage.device.backend, 4)
     fits = n == BLOCK <= rows and BLOCK * height * a.dtype.itemsize <= most
     return (height, min(height // 32, 16)) if fits else (0, 0)
 
