@@ -967,7 +967,7 @@ def assign_in_place(target: Array, result: Array, name: str) -> Array:
     else:
         operands = target.keep
         target.sig, target.args, target.keep = result.sig, result.args, result.keep
-        target.sources = getattr(result, "sources", ())
+        target.sources = getattr(result, "sources", ()) if result.sig.inside else ()
         if result.sig.general:
             target.geo = result.geo
         del operands

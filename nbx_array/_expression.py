@@ -187,11 +187,10 @@ def snapshot(e: Expression) -> Expression:
 
 def _become(e: Expression, before: Sig, after: Sig, args: tuple[Any, ...], keep: tuple[Any, ...]) -> None:
     """Give a realised or rebuilt expression its new signature and data, unless another thread was first."""
-    operands, sources = e.keep, getattr(e, "sources", ())
-    empty = after.op == "leaf"
+    operands, sources = e.keep, getattr(e, "sources", ()) if before.inside else ()
     if e.sig is before:
         e.sig, e.args, e.keep = after, args, keep
-        if empty:
+        if sources and after.op == "leaf":
             e.sources = ()
     del operands, sources
 

@@ -140,6 +140,13 @@ def _compare_out_of_range(name: str, ready: list[Any], compute: np.dtype) -> Any
     return None
 
 
+@lru_cache(maxsize=64)
+def _limits(dtype: np.dtype) -> tuple[int, int]:
+    """The least and the largest integer of a dtype."""
+    limits = np.iinfo(dtype)
+    return limits.min, limits.max
+
+
 def scalar_arguments(name: str, value: Any, dtype: np.dtype) -> tuple[Any, ...]:
     """A scalar as kernel arguments of the given dtype; OverflowError for an int that does not fit."""
     k = kind(dtype)
@@ -147,8 +154,8 @@ def scalar_arguments(name: str, value: Any, dtype: np.dtype) -> tuple[Any, ...]:
         return (bool(value),)
     if k in "iu":
         number = int(value)
-        limits = np.iinfo(dtype)
-        if not limits.min <= number <= limits.max:
+        least, most = _limits(dtype)
+        if not least <= number <= most:
             raise OverflowError(f"{name}: Python integer {number} out of bounds for {dtype}")
         return (number,)
     if k == "f":

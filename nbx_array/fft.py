@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from nbx_array._expression import realize
 from nbx_array._manipulation import roll
 from nbx_array._out import deliver
 from nbx_array._reduction import check_axis, check_integer
+from nbx_array.backend.contract import Device
 from nbx_array.kernels import fft as kernels
 from nbx_array.kernels.fft import Kind
 from nbx_array.kernels.types import component, default_float, is_complex, kind
@@ -313,9 +315,8 @@ def _along(name: str, form: Kind, x: Array, n: int | None, axis: int, norm: str 
         raise ValueError(f'{name}: norm is "backward", "ortho" or "forward", not {norm!r}')
     if form.real_input and is_complex(x.dtype):
         raise TypeError(f"{name}: expected real numbers, got dtype {x.dtype}")
-    precise = _precision(x)
-    x = packed(realize(cast(x, _complex(precise) if form.real_output else precise)))
-    dtype = component(precise) if form.real_output else _complex(precise)
+    given_dtype, dtype = _dtypes(x.dtype, form, x.device)
+    x = packed(realize(cast(x, given_dtype)))
     size = length // 2 + 1 if form.real_input else length
     out = _new(_shape((*x.shape[:place], size, *x.shape[place + 1 :]), dtype, name), dtype, x.device)
     kernels.transform(_around(x, place), _around(out, place), length, form, norm or "backward")
@@ -342,7 +343,7 @@ def _along_axes(
     elif last.real_input or last.real_output:
         raise IndexError(f"{name}: at least one axis is required")
     else:
-        return copied(cast(x, _complex(_precision(x))))
+        return copied(cast(x, _dtypes(x.dtype, last, x.device)[1]))
     for form, place, n in steps if last.real_output else reversed(steps):  # real numbers come first or last
         x = _along(name, form, x, n, place, norm)
     return x
@@ -355,13 +356,16 @@ def _around(x: Array, axis: int) -> View:
     return View(storage, sig.dtype, shape, contiguous_strides(shape), (address - storage.ptr) // sig.itemsize)
 
 
-def _precision(x: Array) -> np.dtype:
-    """The dtype that an array is transformed in."""
-    if x.dtype.kind == "c":
-        return x.dtype
-    if kind(x.dtype) == "f":
-        return np.dtype(np.float64 if x.dtype.itemsize == 8 else np.float32)
-    return default_float(x.device)
+@lru_cache(maxsize=256)
+def _dtypes(dtype: np.dtype, form: Kind, device: Device) -> tuple[np.dtype, np.dtype]:
+    """What an array of a dtype is cast to before a transform, and the dtype of the result."""
+    if dtype.kind == "c":
+        precise = dtype
+    elif kind(dtype) == "f":
+        precise = np.dtype(np.float64 if dtype.itemsize == 8 else np.float32)
+    else:
+        precise = default_float(device)
+    return (_complex(precise), component(precise)) if form.real_output else (precise, _complex(precise))
 
 
 def _complex(dtype: np.dtype) -> np.dtype:
