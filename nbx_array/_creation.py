@@ -427,7 +427,13 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *,
     )
     if chosen.kind not in "iuf" and chosen.name != "bfloat16":
         raise TypeError(f"arange: the dtype is a real number's, not {chosen}")
-    n = max(-((start - stop) // step), 0) if integral else max(math.ceil((stop - start) / step), 0)
+    if integral:
+        n = max(-((start - stop) // step), 0)
+    else:
+        quotient = (stop - start) / step
+        n = max(
+            math.ceil(quotient), int(start != stop and not quotient and math.copysign(1, quotient) > 0)
+        )  # underflow
     _shape(n, chosen, "arange")
     if chosen.kind in "iu" and n:
         limits = np.iinfo(chosen)

@@ -8,7 +8,7 @@ import math
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from table import BFLOAT16, DTYPES, assert_near, assert_same_bits, kind, random_values
 
 SHAPES = [(), 0, 1, 5, (3, 0, 2), (2, 3), [4, 1], (1023,), (17, 5, 3)]
@@ -65,6 +65,8 @@ def test_arange_of_integers(xp, start, stop, step):
 
 @fixtures_stay
 @given(st.floats(-1e6, 1e6), st.floats(-1e3, 1e3), st.floats(0.0625, 1e6), st.booleans())
+@example(0.0, -5e-324, 2.0, True)  # whose quotient is 0
+@example(0.0, -5e-324, 2.0, False)
 def test_arange_of_floats(xp, start, length, step, down):
     step = -step if down else step
     stop = start + length
