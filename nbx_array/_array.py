@@ -1034,7 +1034,10 @@ def power(base: Any, exponent: Any) -> Any:
                 return combine(
                     Array, "where", base.sig.dtype, base.sig.dtype, [base == -inf, inf, root], base.sig.device
                 )
-    return _slow_binary("pow", base, exponent)
+    return _looked_up_pow(base, exponent) if type(base) is Array else _slow_binary("pow", base, exponent)
+
+
+_looked_up_pow = _binary("pow")
 
 
 def part(name: str, x: Any) -> Array:
