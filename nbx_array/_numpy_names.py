@@ -31,6 +31,7 @@ CHAPTERS = {
     "_numpy_products": ("cross", "dot", "einsum", "einsum_path", "inner", "kron", "outer", "vdot"),
     "_numpy_series": (
         *("bartlett", "blackman", "convolve", "correlate", "ediff1d", "geomspace", "gradient", "hamming", "hanning"),
+        *("kaiser", "poly", "polyint", "polysub"),
         *("interp", "polyadd", "polyder", "polyfit", "polymul", "polyval", "roots", "trapezoid", "unwrap"),
         "vander",
     ),
@@ -39,7 +40,19 @@ CHAPTERS = {
         *("append", "apply_along_axis", "apply_over_axes", "array", "array_split", "asanyarray", "ascontiguousarray"),
         *("asfortranarray", "atleast_1d", "atleast_2d", "atleast_3d", "block", "column_stack", "delete", "diag"),
         *("diagflat", "diagonal", "dsplit", "dstack", "fliplr", "flipud", "hsplit", "hstack", "insert"),
-        *("may_share_memory", "ndim", "pad", "ravel", "require", "resize", "rollaxis", "rot90", "shape", "size"),
+        *(
+            "isfortran",
+            "may_share_memory",
+            "ndim",
+            "pad",
+            "ravel",
+            "require",
+            "resize",
+            "rollaxis",
+            "rot90",
+            "shape",
+            "size",
+        ),
         *("split", "swapaxes", "trace", "transpose", "trim_zeros", "vsplit", "vstack"),
     ),
     "_numpy_statistics": (
@@ -97,7 +110,7 @@ NUMPYS = (
     # what happens on the host, and settings: our kernels warn of nothing; `repr` and `str` print as NumPy is told to
     *("errstate", "seterr", "geterr", "set_printoptions", "get_printoptions", "printoptions", "testing"),
     *("format_float_positional", "format_float_scientific", "base_repr", "binary_repr", "ndindex", "broadcast_shapes"),
-    *("exceptions", "euler_gamma", "little_endian"),
+    *("exceptions", "euler_gamma", "little_endian", "True_", "False_"),
 )
 """What NumPy's own objects do as well here."""
 

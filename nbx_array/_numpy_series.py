@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nbx_array import _statistical, linalg
-from nbx_array._array import Array, cast, copy, filled, where
+from nbx_array import _statistical, linalg, special
+from nbx_array._array import Array, asnumpy, cast, copy, filled, where
 from nbx_array._creation import _array, _new, arange, linspace
 from nbx_array._data_types import result_type
 from nbx_array._elementwise import (
@@ -25,6 +25,8 @@ from nbx_array._elementwise import (
     logical_and,
     multiply,
     pow,
+    real,
+    sqrt,
     subtract,
 )
 from nbx_array._linear_algebra import matmul
@@ -313,6 +315,15 @@ def polyadd(a1: Any, a2: Any) -> Array:
     return x + y
 
 
+def polysub(a1: Any, a2: Any) -> Array:
+    """The difference of two polynomials' coefficients. Source: NumPy, `polysub`.
+
+    >>> xp.polysub([2, 10, -2], [3, 10, -4])
+    Array([-1,  0,  2], device='cpu')
+    """
+    return polyadd(a1, -_array(a2, "polysub"))
+
+
 def polymul(a1: Any, a2: Any) -> Array:
     """The product of two polynomials' coefficients. Source: NumPy, `polymul`."""
     return convolve(a1, a2)
@@ -323,6 +334,50 @@ def polyder(p: Any, m: int = 1) -> Array:
     x = _array(p, "polyder")
     for _ in range(m):
         x = x[:-1] * arange(x.size - 1, 0, -1, device=x.device)
+    return x
+
+
+def poly(seq_of_zeros: Any) -> Array:
+    """The coefficients, the highest first, of the polynomial with these zeros, or a square matrix's characteristic one.
+
+    Real where the zeros are real or come in conjugate pairs. Waits for the device, to know. Raises ValueError for more
+    than 2 dimensions and for a matrix that is not square. Source: NumPy, `poly`.
+
+    >>> xp.poly([1.0, 2.0])
+    Array([ 1., -3.,  2.], device='cpu')
+    """
+    zeros = inexact(_array(seq_of_zeros, "poly"))
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] and zeros.size:
+        zeros = linalg.eigvals(zeros)
+    elif zeros.ndim > 1:
+        raise ValueError(f"poly: input must be 1d or non-empty square 2d array, got shape {zeros.shape}")
+    zeros = zeros if zeros.ndim else zeros[None]
+    terms = filled((1,), 1, zeros.dtype, zeros.device, "poly")
+    for k in range(zeros.shape[0]):
+        terms = concat([terms, terms[:1] * 0]) - concat([terms[:1] * 0, terms * zeros[k]])
+    if terms.dtype.kind == "c":
+        host = np.sort(asnumpy(zeros))
+        if np.array_equal(host, np.sort(host.conj())):
+            return real(terms)
+    return terms
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
+    """The coefficients of the m-th antiderivative, with the constants k: a number, or one for each.
+
+    Raises ValueError for a negative m or too few constants. Source: NumPy, `polyint`.
+
+    >>> xp.polyint([2.0, 1.0])
+    Array([1., 1., 0.], device='cpu')
+    """
+    x = _array(p, "polyint")
+    if operator.index(m) < 0:
+        raise ValueError("polyint: order of integral must be positive")
+    constants = [0] * m if k is None else list(k) if isinstance(k, (list, tuple)) else [k] * m
+    if len(constants) < m:
+        raise ValueError(f"polyint: takes a constant for each of {m} steps, got {len(constants)}")
+    for constant in constants[:m]:
+        x = concat([x / arange(x.size, 0, -1, device=x.device), inexact(_array([constant], "polyint"))])
     return x
 
 
@@ -410,6 +465,20 @@ def hamming(M: int) -> Array:
 def blackman(M: int) -> Array:
     """The Blackman window: 0.42 + 0.5 cos + 0.08 cos of twice the angle. Source: NumPy, `blackman`."""
     return _window("blackman", M, (0.42, 0.5, 0.08))
+
+
+def kaiser(M: int, beta: float) -> Array:
+    """The Kaiser window: a Bessel function of a half ellipse. Source: NumPy, `kaiser`.
+
+    >>> xp.round(xp.kaiser(3, 2.0), 4)
+    Array([0.4387, 1.    , 0.4387], device='cpu')
+    """
+    n = operator.index(M)
+    if n <= 1:
+        return _window("kaiser", n, (1.0,))
+    place = arange(1 - n, n, 2) / (n - 1)
+    height = sqrt(clip(1.0 - place * place, 0.0, None))
+    return special.i0(float(beta) * height) / special.i0(float(beta) + 0.0 * height)
 
 
 def bartlett(M: int) -> Array:

@@ -16,7 +16,7 @@ from nbx_array._creation import _array, _arrays, _new, arange, asarray
 from nbx_array._elementwise import clip, floor, minimum, round
 from nbx_array._expression import from_view, write
 from nbx_array._manipulation import _axes, concat, expand_dims, flip, moveaxis, permute_dims, reshape, stack, tile
-from nbx_array._order import chosen, in_memory_order
+from nbx_array._order import chosen, in_memory_order, is_c, is_fortran
 from nbx_array._reduction import check_axes
 from nbx_array._searching import nonzero
 from nbx_array.memory.view import may_overlap
@@ -77,6 +77,15 @@ def require(obj: Any, dtype: Any = None, requirements: Any = None) -> Array:
     if {"C", "F"} <= wanted:
         raise ValueError('require: cannot have both "C" and "F" order')
     return asfortranarray(obj, dtype) if "F" in wanted else ascontiguousarray(obj, dtype)
+
+
+def isfortran(a: Array) -> bool:
+    """Whether the elements are packed in Fortran's order and not in C order. Source: NumPy, `isfortran`.
+
+    >>> xp.isfortran(xp.ones((2, 3)).T)
+    True
+    """
+    return is_fortran(a) and not is_c(a)
 
 
 def ndim(x: Any) -> int:

@@ -942,6 +942,41 @@ def test_keywords_beyond_the_standard(name, xp, rng):
     assert_same(host(xp, KEYWORDS[name](xp, xp.asarray(a))), host(xp, KEYWORDS[name](np, a)), 1e-9, name)
 
 
+MORE = {
+    "polysub": lambda m, a: [m.polysub(a[0], a[1, :3]), m.polysub([1, 2], 3)],
+    "poly": lambda m, a: [m.poly(a[0]), m.poly(a[:, :5]), m.poly([1, 2]), m.poly([1j, -1j]), m.poly([1j]), m.poly([])],
+    "polyint": lambda m, a: [
+        m.polyint(a[0]),
+        m.polyint([3, 2, 1], 2, [5, 7]),
+        m.polyint([1.0], k=4),
+        m.polyint(a[0], 0),
+    ],
+    "kaiser": lambda m, a: [m.kaiser(7, 5.0), m.kaiser(1, 2.0), m.kaiser(0, 2.0), m.kaiser(4, 0.0)],
+    "isfortran": lambda m, a: [m.isfortran(x) for x in (a, a.T, a[0], a[::2].T, m.ones((2, 2), order="F"))],
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_more_names(name, xp, rng):
+    a = rng.normal(size=(5, 7))
+    assert_same(host(xp, MORE[name](xp, xp.asarray(a))), host(xp, MORE[name](np, a)), 1e-9, name)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda m: m.poly(m.ones((2, 3))),
+        lambda m: m.poly(m.ones((2, 2, 2))),
+        lambda m: m.polyint(m.ones(2), -1),
+        lambda m: m.polyint(m.ones(2), 3, [1, 2]),
+    ],
+)
+def test_more_names_refuse(act, xp):
+    for module in (xp, np):
+        with pytest.raises(ValueError):
+            act(module)
+
+
 LEFT_OUT = {
     "mean": "of var and std",
     "weights": "of percentile and quantile",
