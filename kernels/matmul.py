@@ -190,7 +190,7 @@ def _tile(m: int, n: int, k: int, dtype: np.dtype, device: Device) -> _Tile:
     if device.backend == "hip":  # 64 KiB of local memory
         stages = 2
     if has_short_warps(device) and dtype.itemsize > 2:  # products go by multiply-adds, their operands by registers
-        most, inner = {"f": ((64, 64), 32), "d": ((64, 64), 16), "F": ((64, 32), 16), "D": ((16, 16), 16)}[dtype.char]
+        most, inner = {"f": ((64, 64), 32), "d": ((64, 64), 16), "F": ((32, 32), 16), "D": ((16, 16), 16)}[dtype.char]
         warps = 8
     if device.backend == "metal":  # 32 KiB of threadgroup memory, for the operands of up to two products at once
         inner //= 2
