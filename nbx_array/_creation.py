@@ -513,11 +513,13 @@ def linspace(
 def _between(start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int, device: Any) -> Any:
     """`linspace` from arrays to arrays."""
     from nbx_array._manipulation import moveaxis
+    from nbx_array._reduction import check_axis
 
     first, last = _array(start, "linspace"), _array(stop, "linspace")
     wide = np.dtype(np.float64 if default_float(first.device) == np.float64 else np.float32)
     first = first * wide.type(1)
     reach = last - first
+    place = check_axis("linspace", axis, reach.ndim + 1)
     gaps = operator.index(num) - bool(endpoint)
     places = linspace(0.0, gaps, num, endpoint=bool(endpoint), device=device or first.device)
     places = places if endpoint else arange(float(num), device=device or first.device)
@@ -526,7 +528,7 @@ def _between(start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dty
     if endpoint and num > 1:
         result = copied(result)
         result[-1] = last
-    result = moveaxis(result, 0, axis)
+    result = moveaxis(result, 0, place)
     result = result if dtype is None else cast(result, as_dtype(dtype, "linspace"))
     return (result, step) if retstep else result
 
@@ -558,7 +560,10 @@ def logspace(
     >>> xp.logspace(0, 3, 4)
     Array([   1.,   10.,  100., 1000.], device='cpu')
     """
-    exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
+    try:
+        exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("linspace", "logspace")) from None
     powers = _elementwise.pow(base, exponents)
     return powers if dtype is None else cast(powers, as_dtype(dtype, "logspace"))
 

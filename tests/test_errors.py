@@ -148,6 +148,8 @@ AXES = {
     "repeat": lambda xp, x: (x, 2),
     "roll": lambda xp, x: (x, 1),
     "stack": lambda xp, x: ([x, x],),
+    "linspace": lambda xp, x: (x, x),
+    "logspace": lambda xp, x: (x, x),
     "take": lambda xp, x: (x, xp.asarray([0])),
     "take_along_axis": lambda xp, x: (x, xp.asarray([[0], [0]])),
     "vecdot": lambda xp, x: (x, x),
