@@ -326,7 +326,7 @@ def test_signatures(xp):
 
 
 def _parameters(function):
-    found = list(inspect.signature(function).parameters.values())
+    found = [p for p in inspect.signature(function).parameters.values() if p.name != "out"]  # NumPy's
     assert found[0].kind is inspect.Parameter.POSITIONAL_ONLY
     keyword = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD  # by position as NumPy's, too
     assert all(p.kind in keyword for p in found[1:])
