@@ -359,12 +359,16 @@ def _compile_for_gpu(
     name: str, tree: Any, target: Target, options: dict[str, Any], names: tuple[str, ...], parameters: tuple[str, ...]
 ) -> CompiledKernel:
     import triton
+    from triton import knobs
     from triton.backends.compiler import GPUTarget
 
     # The same bits as on every other backend: no product fused with a sum unless the source says so, and
     # subnormal numbers kept. Triton leaves out what a target does not have.
     options = {"enable_fp_fusion": False, "enable_reflect_ftz": False, **options}
-    made = triton.compile(tree, target=GPUTarget(*target), options=options)
+    with knobs.amd.scope():
+        # Triton 3.6 makes of an exchange in a buffer an intrinsic that its LLVM has not.
+        knobs.amd.use_buffer_atomics = False
+        made = triton.compile(tree, target=GPUTarget(*target), options=options)
     metadata = made.metadata
 
     def get(field: str, default: Any) -> Any:

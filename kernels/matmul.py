@@ -201,7 +201,7 @@ def _tile(m: int, n: int, k: int, dtype: np.dtype, device: Device) -> _Tile:
 def _update_tile(dtype: np.dtype, device: Device) -> _Tile:
     """The tile of a program that subtracts a product of few columns and as many rows. On CUDA it is small: with one
     step of the inner loop there is nothing to do but to read and write, and many programs do that sooner."""
-    if device.backend != "cuda":
+    if device.backend != "cuda" or dtype.itemsize == 2:
         return _tile(128, 128, 32, dtype, device)
     rows, inner = {"f": (64, 32), "d": (32, 16), "F": (64, 16), "D": (32, 16)}[dtype.char]
     return _Tile(rows, 32, inner, 4, 1)

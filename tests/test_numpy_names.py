@@ -718,7 +718,12 @@ CASES = [
     ("dot", ("cube",), lambda m, a: m.dot(a, m.arange(8.0).reshape(4, 2))),
     ("inner", ("square", "c16"), lambda m, a: [m.inner(a, a), m.vdot(a, a)]),
     ("outer", ("line", "u1"), lambda m, a: [m.outer(a, a), m.kron(a, m.array([1, 2], dtype=a.dtype))]),
-    ("cross", ("square",), lambda m, a: [m.cross(a, a[::-1]), m.cross(a[:, :2], a[:, 1:]), m.cross(a, a[:, :2])]),
+    ("cross", ("square",), lambda m, a: m.cross(a, a[::-1])),
+    *(
+        [("cross", ("square",), lambda m, a: [m.cross(a[:, :2], a[:, 1:]), m.cross(a, a[:, :2])])]
+        if np.lib.NumpyVersion(np.__version__) < "2.5.0"  # which refuses vectors of two elements
+        else []
+    ),
     (
         "einsum",
         ("square",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -168,6 +169,8 @@ def linked(device, monkeypatch):
     from nbx_array.backend.cpu import threads
     from nbx_array.kernels import scan
 
+    if device.backend in ("cuda", "hip") and version("triton").startswith("3.6."):
+        pytest.skip("Triton 3.6 stops at an assertion where a tile is smaller than a warp's vectors")
     tile = scan.Tile(nbytes=64, lanes=4, steps=16, num_warps=1)
     monkeypatch.setitem(scan.RULES, device.backend, scan.Rule(tile, tile, programs=40, look=4))
     monkeypatch.setattr(threads.pool, "size", 5)

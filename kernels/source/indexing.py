@@ -165,25 +165,28 @@ def slot_of(place, bits):
 
 @triton.jit
 def claim(where, table, n, bits, BLOCK: tl.constexpr):
-    """Give each different where[b] a slot of the table, all zeros before; it gets 1 + the last such b.
+    """Enter the names 1 + b of all places where[b] in the table, all zeros before, so that the first name of a
+    place that a search finds is its last.
 
-    Open addressing: where a slot has been taken for another place, the next one is tried. b stands for its place, so
-    that a slot is one word; what it stands for never changes.
+    An ordered hash table (Amble and Knuth 1974, https://doi.org/10.1093/comjnl/17.2.135): a slot keeps the greatest
+    name that came by, and others go on to the next slot. So it needs no compare and exchange, which Triton 3.6 cannot
+    compile for AMD. A name that meets a greater one of its place goes no further.
     """
     base = tl.program_id(0).to(tl.int64) * BLOCK
     i = tl.arange(0, BLOCK)
     m = i < tl.minimum(n - base, BLOCK).to(tl.int32)
     place = tl.load(where + base + i, mask=m, other=NOWHERE)
-    name = (base + i + 1).to(table.dtype.element_ty)
+    name = base + i + 1
     slot = slot_of(place, bits)
     left = m & (place != NOWHERE)
     while tl.max(left.to(tl.int32), 0) != 0:
-        # atomic_cas has no mask; no slot holds -1
-        found = tl.atomic_cas(table + slot, tl.where(left, 0, -1).to(name.dtype), name, sem="relaxed").to(tl.int64)
-        left = left & (found != 0)
-        same = left & (tl.load(where + found - 1, mask=left, other=NOWHERE) == place)
-        tl.atomic_max(table + slot, name, mask=same, sem="relaxed")
-        left = left & (same == 0)
+        old = tl.atomic_max(table + slot, name.to(table.dtype.element_ty), mask=left, sem="relaxed").to(tl.int64)
+        left = left & (old != 0)
+        other = tl.load(where + old - 1, mask=left, other=NOWHERE)
+        left = left & (other != place)
+        ousted = left & (old < name)
+        name = tl.where(ousted, old, name)
+        place = tl.where(ousted, other, place)
         slot = tl.where(left, (slot + 1) & ((1 << bits) - 1), slot)
 
 

@@ -20,6 +20,7 @@ from nbx_array.kernels.source.core_math import (
     two_sum,
 )
 from nbx_array.kernels.source.elementwise import any_lane
+from nbx_array.kernels.source.exponential import expm1, log1p
 from nbx_array.kernels.source.special_beta import log_beta_pair
 from nbx_array.kernels.source.special_errors import ndtr
 from nbx_array.kernels.source.special_gamma import exp_of_pair, log_of_any_pair, times_power_of_two
@@ -60,13 +61,32 @@ def fraction_of_beta(a, b, x, y):
 
 
 @triton.jit
+def complement_near_one(a, b, y, h, l, asked):
+    """1 - I_y(b, a) = 1 - y^b/(b B(a, b)) (1 + b Σ ((1 - a)⋯(n - a)/n!) y^n/(b + n)) where b < 1 and a y < 1 (DLMF
+    8.17.7), h and l being log(y^b/B(a, b)): all factors' logarithms are added, because little is left for small b."""
+    lh, ll = log_of_any_pair(b, b * 0.0)
+    h, l = pair_add(h, l, negate(lh), negate(ll))
+    term = tl.where(asked, constant(1.0, y), 0.0)
+    total = term * 0.0
+    n = total + 1.0
+    while any_lane(asked):
+        term = term * (div(n - a, n) * y)
+        total += div(term, b + n)
+        n += 1.0
+        asked = asked & (n < 40.0)
+    h, l = pair_add(h, l, log1p(b * total), total * 0.0)
+    e = expm1(h)
+    return negate(e + l * (1.0 + e))
+
+
+@triton.jit
 def incomplete_beta(a, b, x, y, log_x, log_x_low, log_y, log_y_low):
     """I_x(a, b) for positive numbers, where 0 < x < 1, y = 1 - x, and the pairs are their logarithms."""
-    # below the mean the fraction converges, and for small a up to (a + 1)/(a + b + 2); for small b and x
-    # near 1 slowly and with the rounding errors of what is next to 1
+    # below the mean the fraction converges, and for small a up to (a + 1)/(a + b + 2)
     above = x * b > a * y
     later = x * (b + 1.0) > (a + 1.0) * y
-    swap = later & (above | ((b < 1.0) & (y < 0.05)))
+    swap = later & above
+    near_one = (b < 1.0) & (y < 0.3) & (a * y < 1.0)
     c = tl.where(swap, b, a)
     d = tl.where(swap, a, b)
     z = tl.where(swap, y, x)
@@ -75,12 +95,14 @@ def incomplete_beta(a, b, x, y, log_x, log_x_low, log_y, log_y_low):
     bh, bl, scale = log_beta_pair(tl.where(ordered, a, b), tl.where(ordered, b, a))
     h, l = pair_mul_float(log_x, log_x_low, a)
     uh, ul = pair_mul_float(log_y, log_y_low, b)
+    uh, ul = pair_add(uh, ul, negate(bh * scale), negate(bl * scale))
+    small = complement_near_one(a, b, y, uh, ul, near_one)
     h, l = pair_add(h, l, uh, ul)
-    h, l = pair_add(h, l, negate(bh * scale), negate(bl * scale))
     h, l, n = exp_of_pair(h, l)
     h, _ = pair_div(h, l, fraction_of_beta(c, d, z, w), z * 0.0)
     value = times_power_of_two(h, n)
-    return tl.where(swap, 1.0 - value, value)
+    value = tl.where(swap, 1.0 - value, value)
+    return tl.where(near_one, small, value)
 
 
 @triton.jit

@@ -270,8 +270,7 @@ def test_a_carried_cache_needs_no_triton(tmp_path):
         sys.modules["triton"] = None
         from nbx_array.backend import compiler
         from nbx_array.backend.ahead import parse_target
-        from nbx_array.kernels import __main__ as command
-from nbx_array.kernels import registry, rules
+        from nbx_array.kernels import registry
         target = parse_target("sm_90")
         for spec in registry.specs("creation", target):
             kernel = compiler.compile_kernel(*spec[:3], target, *spec[3:])
