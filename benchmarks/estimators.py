@@ -1,4 +1,4 @@
-"""scikit-learn and SciPy on a GPU with our arrays and with torch's: ``python benchmarks/estimators.py [cuda:0]``.
+"""scikit-learn and SciPy on a GPU with our arrays and with torch's: ``python benchmarks/estimators.py [cuda:0 [ROW...]]``.
 
 Both take arrays by the array API standard (``array_api_dispatch``, ``SCIPY_ARRAY_API``). The libraries alternate;
 figures are medians of whole calls, synchronised. Samples are 10^6 by 64, vectors 2^24 long, float32; on the CPU, where
@@ -106,8 +106,8 @@ def main() -> None:
     warnings.simplefilter("ignore")  # iterations are few on purpose
     lines = []
     with sklearn.config_context(array_api_dispatch=True):
-        for row, function in ROWS.items():
-            lines.append(measure(row, function, found, operands))
+        for row in sys.argv[2:] or ROWS:
+            lines.append(measure(row, ROWS[row], found, operands))
             print(*lines[-1], sep=" | ", flush=True)
     print(report.table(["function", *(f"{lib.name} ms" for lib in found), "ratio", "difference", "launches"], lines))
 
