@@ -1,4 +1,4 @@
-"""scikit-learn and SciPy on a GPU with our arrays and with torch's: ``python benchmarks/estimators.py [cuda:0 [ROW...]]``.
+"""scikit-learn and SciPy on a GPU, our arrays beside torch's: ``python benchmarks/estimators.py [cuda:0 [ROW...]]``.
 
 Both take arrays by the array API standard (``array_api_dispatch``, ``SCIPY_ARRAY_API``). The libraries alternate;
 figures are medians of whole calls, synchronised. Samples are 10^6 by 64, vectors 2^24 long, float32; on the CPU, where
