@@ -331,8 +331,8 @@ def _translate(
         ir = lowering.lower(text, symbol, native.host()[1], codegen.vector_bytes())
     except NotImplementedError as error:
         raise NotImplementedError(f"{name}: {error}") from error
-    made = codegen.emit_object(ir, vectors=not dict(options).get("quick", False))
-    return CompiledKernel(name, symbol, "object", made, target, parameters, names)
+    code = codegen.emit_object(ir, vectors=not dict(options).get("quick", False))
+    return CompiledKernel(name, symbol, "object", code, target, parameters, names)
 
 
 def _load(source: Source) -> Any:

@@ -86,8 +86,9 @@ def sort(x: View, values: View | None, indices: View | None, *, descending: bool
     run = _sort_by_merging if merges else _sort_short
     step = max(PIECE // n, 1)
     for first in range(0, rows, step):
-        part, *wanted = (view and _rows(view, first, min(step, rows - first)) for view in (x, values, indices))
-        run(part, *wanted, descending)
+        taken = min(step, rows - first)
+        into, places = (None if view is None else _rows(view, first, taken) for view in (values, indices))
+        run(_rows(x, first, taken), into, places, descending)
 
 
 def _rows(x: View, first: int, count: int) -> View:
