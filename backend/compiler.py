@@ -255,6 +255,7 @@ def _module_text(module: str) -> tuple[str, frozenset[str]]:
 # ---------------------------------------------------------------------------------------------- compiling
 
 _front_end = threading.Lock()  # Triton's front end keeps state of its own
+_knobs = threading.Lock()  # and its knobs are the process's
 
 
 def _compile(
@@ -365,10 +366,14 @@ def _compile_for_gpu(
     # The same bits as on every other backend: no product fused with a sum unless the source says so, and
     # subnormal numbers kept. Triton leaves out what a target does not have.
     options = {"enable_fp_fusion": False, "enable_reflect_ftz": False, **options}
-    with knobs.amd.scope():
-        # Triton 3.6 makes of an exchange in a buffer an intrinsic that its LLVM has not.
-        knobs.amd.use_buffer_atomics = False
-        made = triton.compile(tree, target=GPUTarget(*target), options=options)
+    make = functools.partial(triton.compile, tree, target=GPUTarget(*target), options=options)
+    if target.backend == "hip":
+        with _knobs, knobs.amd.scope():
+            # Triton 3.6 makes of an exchange in a buffer an intrinsic that its LLVM has not.
+            knobs.amd.use_buffer_atomics = False
+            made = make()
+    else:
+        made = make()
     metadata = made.metadata
 
     def get(field: str, default: Any) -> Any:
