@@ -86,7 +86,7 @@ def beta(a: Operand, b: Operand, /) -> Array:
 def betainc(a: Operand, b: Operand, x: Operand, /) -> Array:
     """The regularized incomplete beta function I_x(a, b), for a and b from 0 on and x from 0 to 1.
 
-    The error is at most 10 units in the last place, and 0.5/b more for small b, of which little is left near x = 1.
+    The error is at most 10 units in the last place, and 0.5/b more for small b above x = 0.95, of which little is left.
     Parameters above 10^7 (float32: 10^6) lose digits, since the logarithm of the distribution's density does.
 
     >>> xp.special.betainc(xp.asarray([2.0, 1e5]), 1e5, 0.5)

@@ -32,7 +32,7 @@ LONGEST = tl.constexpr(4000)
 def fraction_of_beta(a, b, x, y):
     """1/(b₀ + a₁/(b₁ + a₂/(b₂ + …))) = I_x(a, b) B(a, b)/(x^a y^b), for x up to about the mean.
 
-    30 terms and 3 √(ab/(a + b)) were enough where b ≥ 16 or x ≤ 0.5, near 1 and for small b another 80.
+    30 terms and 3 √(ab/(a + b)) were enough where b ≥ 16 or x ≤ 0.5, up to x = 0.95 for small b another 80.
     """
     p, p_low = two_prod(a, y)
     q, q_low = two_prod(b, x)
@@ -86,7 +86,7 @@ def incomplete_beta(a, b, x, y, log_x, log_x_low, log_y, log_y_low):
     above = x * b > a * y
     later = x * (b + 1.0) > (a + 1.0) * y
     swap = later & above
-    near_one = (b < 1.0) & (y < 0.3) & (a * y < 1.0)
+    near_one = (b < 1.0) & (y < 0.05) & (a * y < 1.0)
     c = tl.where(swap, b, a)
     d = tl.where(swap, a, b)
     z = tl.where(swap, y, x)
