@@ -290,24 +290,26 @@ def link(artifact: bytes, exports: Sequence[str], symbols: Mapping[str, int]) ->
     return {name: library[name] for name in exports}
 
 
-def load(ir: str, exports: Sequence[str], symbols: Mapping[str, int] | None = None) -> dict[str, int]:
+def load(ir: str, exports: Sequence[str], symbols: Mapping[str, int] | None = None, level: int = 2) -> dict[str, int]:
     """Compile LLVM IR for this machine, or take the code from the disk cache; the addresses of its functions.
 
     The IR may call the C functions of Python that this module knows without declaring them; ``symbols`` are the
-    addresses of others that it declares.
+    addresses of others that it declares. ``level`` is the compiler's level of optimisation.
     """
     with making:
-        return _load(ir, exports, symbols or {})
+        return _load(ir, exports, symbols or {}, level)
 
 
-def _load(ir: str, exports: Sequence[str], symbols: Mapping[str, int]) -> dict[str, int]:
+def _load(ir: str, exports: Sequence[str], symbols: Mapping[str, int], level: int) -> dict[str, int]:
     version = llvm_version()
-    key = hashlib.sha256(f"native\0{platform.machine()}\0{sys.platform}\0{ir}".encode()).hexdigest()
+    text = f"native\0{platform.machine()}\0{sys.platform}\0{level}\0{ir}"
+    key = hashlib.sha256(text.encode()).hexdigest()
     entry = cache.load(key, version)
     if entry is not None:
         artifact = entry.artifact
     else:
-        machine = target_machine("", "", 2)  # any processor of this kind: nothing here is worth its newest instructions
+        # Any processor of this kind: nothing here is worth its newest instructions.
+        machine = target_machine("", "", level)
         module = llvm().parse_assembly(_declarations(ir) + ir)
         module.triple = llvm().get_process_triple()
         module.data_layout = str(machine.target_data)
