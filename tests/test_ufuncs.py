@@ -115,7 +115,9 @@ def test_methods(xp, device, name, dtype):
                     continue
                 if way == "at" and (name == "power" or "shift" in name) and dtype != "float64":
                     options = options | ({"b": 2} if "b" in options else {})  # negative ones are errors, or undefined
-                wanted = called(np, name, way, part(DATA[dtype]), options)
+                # With AVX-512 NumPy's power of floats does not reduce from left to right (2.4, 2.5); float_power does.
+                floats = name == "power" and np.float64 in (DATA[dtype].dtype, options.get("dtype"))
+                wanted = called(np, "float_power" if floats else name, way, part(DATA[dtype]), options)
                 got = called(xp, name, way, part(xp.asarray(DATA[dtype])), options)
                 if (problem := difference(name, getattr(xp, name).name, got, wanted, device.backend)) is not None:
                     found.append(f"{name}.{way}({kind} {dtype}, {options}): {problem}")
