@@ -52,26 +52,32 @@ def output(sig: Sig) -> tuple[str, str]:
 # ---------------------------------------------------------------------------------------------------- contiguous
 
 
-def flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...] = ()) -> Launcher:
+def flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...] = (), n: int | None = None) -> Launcher:
     """The kernel of an expression over contiguous operands: arguments, output, number of elements.
 
-    `aliases` pairs array operands with the earlier operand that they repeat.
+    `aliases` pairs array operands with the earlier operand that they repeat. While all runs were of few elements (`n`),
+    and not many, the CPU's is compiled quickly.
     """
     if not aliases and sig.flat is not None:
         return sig.flat
-    launcher = _flat_launcher(sig, aliases, ())
-    if not aliases:
+    quick = n is not None and n <= FEW and sig.trials < TRIALS and sig.device.backend == "cpu"
+    launcher = _flat_launcher(sig, aliases, (), quick)
+    if quick:
+        sig.trials += 1
+    elif not aliases:
         sig.flat = launcher
     return launcher
 
 
 def shared_launcher(sig: Sig, parts: tuple[tuple[int, ...], ...]) -> Launcher:
     """The same with further outputs: the parts of the expression at the given places of its signature."""
-    return _flat_launcher(sig, (), parts)
+    return _flat_launcher(sig, (), parts, False)
 
 
-def _flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...], parts: tuple[tuple[int, ...], ...]) -> Launcher:
-    key = ("flat", aliases, parts)
+def _flat_launcher(
+    sig: Sig, aliases: tuple[tuple[int, int], ...], parts: tuple[tuple[int, ...], ...], quick: bool
+) -> Launcher:
+    key = ("flat", aliases, parts, quick)
     launcher = sig.launchers.get(key)
     if launcher is not None:
         return launcher
@@ -97,7 +103,7 @@ def _flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...], parts: tuple[
     parameters = [*generate.parameters(sig), output(sig), *further, ("n", "i64")]
     names = [*(name for name, _ in parameters), "BLOCK: tl.constexpr"]
     text = generate.module(modules, generate.function("pointwise", names, lines))
-    launcher = _launcher(sig, text, parameters, (("BLOCK", sig.block),), sig.aligned)
+    launcher = _launcher(sig, text, parameters, (("BLOCK", sig.block),), sig.aligned, quick)
     return sig.launchers.setdefault(key, launcher)
 
 
@@ -171,6 +177,8 @@ OUTER = (0, 2, 6, 62)
 FEW = 1024
 """Up to so many elements a kernel for any layout serves: one for these strides and this size is no quicker there, and a
 program that works on small arrays of many shapes would compile one for each."""
+TRIALS = 16
+"""So often an expression of few contiguous elements runs by a kernel compiled in half the time; most never return."""
 
 
 @lru_cache(maxsize=4096)

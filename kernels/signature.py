@@ -56,6 +56,7 @@ class Sig:
         "scalars",  # number of scalar operands
         "seen",  # how often a kernel was wanted for it
         "successors",  # every other way on: a key of operation and operands -> Sig
+        "trials",  # how often a quickly compiled kernel was wanted in place of its own
         "unary",  # name -> Sig
     )
 
@@ -116,6 +117,7 @@ class Sig:
         self.launchers = {}
         self.seen = 0
         self.block = rules.flat_block(device, writes_only=not self.leaves, long=self.long)
+        self.trials = 0
         self.runs = 0
 
     def __repr__(self) -> str:

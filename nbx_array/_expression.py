@@ -251,8 +251,9 @@ def run_into(e: Expression, address: int, strides: Strides) -> None:
     packed = strides == contiguous_strides(shape)
     try:
         if not sig.general and packed and (sig.device.backend in OWN_BACKENDS or address % 16 == 0):
-            launcher = special_or_general(lambda general: fused.flat_launcher(sig, () if general else _aliases(e)))
-            fused.run_flat(launcher, sig.block, e.args, address, prod(shape))
+            n = prod(shape)
+            launcher = special_or_general(lambda general: fused.flat_launcher(sig, () if general else _aliases(e), n))
+            fused.run_flat(launcher, sig.block, e.args, address, n)
         else:
             geo = e.geo if sig.general else (contiguous_strides(shape),) * sig.leaves
             fused.run_general(sig, e.args, shape, geo, address, strides)

@@ -49,8 +49,12 @@ def test_values(row, name, xp, rng):
     """Values against NumPy's at one length; the same bits at every other length, and in a strided form."""
     operands = arguments(row, DTYPES[name], SIZE, rng)
     function = getattr(xp, row.name)
+    # The first few elements have a kernel without vectors on the CPU. Of each kind of number one dtype will do.
+    few = function(*(xp.asarray(x[:1023]) for x in operands)) if name in ("int32", "float32", "complex64") else None
     whole = xp.asnumpy(function(*map(xp.asarray, operands)))
     check(row, whole, *operands)
+    if few is not None:
+        assert_same_bits(xp.asnumpy(few), whole[:1023])
     for shape in [(), (1,), (0,), (0, 3), (3, 1, 341), (1023,)]:
         size = int(np.prod(shape))
         part = function(*(xp.asarray(x[:size].reshape(shape)) for x in operands))

@@ -83,11 +83,11 @@ def test_fused_bits_are_those_of_single_operations(name, xp, rng):
 
 @pytest.mark.parametrize("name", [row.name for row in ROWS if row.arity == 1 and takes(row, DTYPES["float32"])])
 def test_equal_elements_give_equal_results(name, xp):
-    """exp([v] * 1023) is constant: no element's result depends on its place."""
+    """exp([v] * 1033) is constant: no element's result depends on its place."""
     for value in (0.1, -0.7, 1.5, 88.0, 1e-40, -1e10):
         for dtype in (xp.float32, xp.float64):
-            result = xp.asnumpy(getattr(xp, name)(xp.full(1023, value, dtype=dtype) + 0))
-            assert_same_bits(result, np.full(1023, result[0]))
+            result = xp.asnumpy(getattr(xp, name)(xp.full(1033, value, dtype=dtype) + 0))
+            assert_same_bits(result, np.full(1033, result[0]))
 
 
 # -------------------------------------------------------------------------------------------------- kernels that run
@@ -97,6 +97,25 @@ def launches(xp, function):
     before = xp.counters()
     function()
     return xp.counters() - before
+
+
+@deferred
+def test_few_elements_run_by_a_quickly_compiled_kernel_at_first(xp, device):
+    """Its bits are those of the one with vectors, which takes its place for many elements and after many runs."""
+    if device.backend != "cpu":
+        pytest.skip("a GPU's kernels are of one kind")
+    host = np.linspace(-3, 3, 1033)
+    x = xp.asarray(host)
+
+    def compilations(n, runs):
+        before = xp.counters()
+        for _ in range(runs):
+            result = xp.asnumpy(xp.nextafter(xp.copysign(x[:n], 0.75 - x[:n]), 0.625))
+        assert_same_bits(result, np.nextafter(np.copysign(host[:n], 0.75 - host[:n]), 0.625))
+        return (xp.counters() - before)["compilations"]
+
+    compilations(5, 1)  # operation by operation
+    assert [compilations(*given) for given in ((5, 16), (6, 1), (1033, 1), (7, 20))] == [1, 1, 0, 0]
 
 
 @deferred

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 BOUNDS = {"float32": 2, "float64": 2, "float16": 1, "bfloat16": 1}  # in units in the last place
-COUNT = 150  # points of each kind; benchmarks/accuracy.py takes more
+COUNT = 80  # points of each kind; benchmarks/accuracy.py takes more
 NAMES = [function.name for function in accuracy.FUNCTIONS]
 
 

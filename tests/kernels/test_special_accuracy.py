@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from table import SPECIAL
 
-COUNT = 25  # points of each kind; benchmarks/accuracy_special.py takes more
+COUNT = 12  # points of each kind; benchmarks/accuracy_special.py takes more
 FUNCTIONS = {function.name: function for function in accuracy_special.FUNCTIONS}
 
 
