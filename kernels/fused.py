@@ -55,12 +55,13 @@ def output(sig: Sig) -> tuple[str, str]:
 def flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...] = (), n: int | None = None) -> Launcher:
     """The kernel of an expression over contiguous operands: arguments, output, number of elements.
 
-    `aliases` pairs array operands with the earlier operand that they repeat. While all runs were of few elements (`n`),
-    and not many, the CPU's is compiled quickly.
+    `aliases` pairs array operands with the earlier operand that they repeat. While all runs of an operation were of few
+    elements (`n`), and not many, the CPU's kernel is compiled quickly.
     """
     if not aliases and sig.flat is not None:
         return sig.flat
-    quick = n is not None and n <= FEW and sig.trials < TRIALS and sig.device.backend == "cpu"
+    few = n is not None and n <= FEW
+    quick = few and sig.nodes == 1 and sig.trials < TRIALS and sig.device.backend == "cpu"
     launcher = _flat_launcher(sig, aliases, (), quick)
     if quick:
         sig.trials += 1
@@ -178,7 +179,8 @@ FEW = 1024
 """Up to so many elements a kernel for any layout serves: one for these strides and this size is no quicker there, and a
 program that works on small arrays of many shapes would compile one for each."""
 TRIALS = 16
-"""So often an expression of few contiguous elements runs by a kernel compiled in half the time; most never return."""
+"""So often an expression of few elements runs operation by operation, and an operation by itself by a kernel that takes
+half the time to compile: most never return."""
 
 
 @lru_cache(maxsize=4096)

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from nbx_array import _journal
+from nbx_array import _expression, _journal
 from nbx_array import memory as _memory
 from nbx_array._array import Array
-from nbx_array._expression import realize as _realize
 from nbx_array.backend import checked_launch, compiler, detect
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import launch_count
@@ -27,7 +26,7 @@ def realize(*arrays: Array) -> Any:
     for x in arrays:
         if type(x) is not Array:
             raise TypeError(f"realize: expected an array, got {type(x).__name__}")
-        _realize(x)
+        _expression.realize(x)
     return x if len(arrays) == 1 else arrays
 
 
@@ -125,10 +124,14 @@ def warmup(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """
     if not callable(function):
         raise TypeError(f"warmup: expected a function, got {type(function).__name__}")
-    for _ in range(2):
-        result = function(*args, **kwargs)
-        for expression in _journal.pending():
-            _realize(expression)
+    within, _expression.warming.runs = _expression.warming.runs, True
+    try:
+        for _ in range(2):
+            result = function(*args, **kwargs)
+            for expression in _journal.pending():
+                _expression.realize(expression)
+    finally:
+        _expression.warming.runs = within
     return result
 
 
@@ -138,7 +141,7 @@ class _Buffer:
     def __init__(self, x: Array) -> None:
         view = x.memory()
         for reader in _journal.take_readers(view.storage):  # the kernel may write
-            _realize(reader)
+            _expression.realize(reader)
         self.ptr = view.address
         self.nbytes = view.nbytes
         self.device = view.storage.device

@@ -6,6 +6,7 @@ from math import prod
 
 from nbx_array import _expression
 from nbx_array._array import Array
+from nbx_array.kernels import fused
 from nbx_array.kernels.signature import SAME, Sig
 from nbx_array.memory.exhaustion import bytes_text
 
@@ -52,6 +53,11 @@ def _choice(x: Array) -> tuple[bool, str]:
         return True, "one kernel: it is compiled already"
     if sig.seen < 0:
         return False, "operation by operation: its one kernel is missing, and triton is not here to compile it"
+    if prod(x.shape) <= fused.FEW and sig.seen < fused.TRIALS:
+        return (
+            False,
+            f"operation by operation: few elements, seen {sig.seen} times; one kernel from {fused.TRIALS} times on",
+        )
     if sig.seen:
         return True, "one kernel, to be compiled: the expression was seen before"
     if saved >= _expression.EARLY_BYTES:

@@ -14,6 +14,7 @@ else was first.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from math import prod
@@ -328,16 +329,31 @@ def _leaf_dtypes(sig: Sig) -> tuple[Any, ...]:
     return tuple(dtype for kid in sig.kids if kid is not SAME for dtype in _leaf_dtypes(kid))
 
 
-def worth_compiling(e: Expression) -> bool:
-    """Whether to compile the whole expression now. At first sight it runs operation by operation, unless it is large:
-    chains of 1 to 11 terms must not compile 11 kernels."""
-    sig = e.sig
-    if sig.nodes <= 1:
+class _Warmup(threading.local):
+    """Whether this thread wants all kernels compiled."""
+
+    runs = False
+
+
+warming = _Warmup()
+
+
+def worth_compiling(e: Expression, reduced: bool = False) -> bool:
+    """Whether to compile the whole expression now, into its reduction if it is `reduced`.
+
+    At first sight it runs operation by operation, unless it is large: chains of 1 to 11 terms must not compile 11
+    kernels. What has few elements does so more often: a program of many small steps would compile each of them.
+    """
+    sig, n = e.sig, prod(e.dims)
+    few = n <= fused.FEW
+    if sig.nodes + (reduced and few and sig.op != "astype") <= 1:
         return True
     if not FUSE:
         return False
     sig.seen += 1
-    return sig.seen > 1 or (sig.seen == 1 and 2 * sig.nodes * prod(e.dims) * sig.itemsize >= EARLY_BYTES)
+    if few and not warming.runs:
+        return sig.seen > fused.TRIALS
+    return sig.seen > 1 or (sig.seen == 1 and 2 * sig.nodes * n * sig.itemsize >= EARLY_BYTES)
 
 
 def evaluate(e: Any) -> None:

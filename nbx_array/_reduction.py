@@ -69,7 +69,7 @@ def reduce(
     kept = tuple(1 if d in axes else size for d, size in enumerate(shape) if keepdims or d not in axes)
     if 0 in shape:
         return _reduce_nothing(caller, name, x, axes, kept, result.dtype)
-    if x.sig.op != "leaf" and not worth_compiling(x):
+    if x.sig.op != "leaf" and not worth_compiling(x, reduced=True):
         evaluate(x)
     sig = x.sig
     storage = sig.allocate(prod(kept) * result.itemsize)

@@ -318,7 +318,7 @@ def _running(name: str, x: Array, axis: int | None, dtype: Any, include_initial:
         result = view_basic(out, (*place, slice(1, None)))
     if not x.size:
         return out
-    if x.sig.op != "leaf" and not worth_compiling(x):
+    if x.sig.op != "leaf" and not worth_compiling(x, reduced=True):
         evaluate(x)
     view = result.memory()
     while not scan.scan(

@@ -100,22 +100,34 @@ def launches(xp, function):
 
 
 @deferred
-def test_few_elements_run_by_a_quickly_compiled_kernel_at_first(xp, device):
+def test_an_operation_on_few_elements_runs_by_a_quickly_compiled_kernel_at_first(xp, device):
     """Its bits are those of the one with vectors, which takes its place for many elements and after many runs."""
     if device.backend != "cpu":
         pytest.skip("a GPU's kernels are of one kind")
     host = np.linspace(-3, 3, 1033)
-    x = xp.asarray(host)
+    x, y = xp.asarray(host), xp.asarray(host[::-1].copy())
+    sig = xp.nextafter(x[:2], y[:2]).sig
 
-    def compilations(n, runs):
+    def run(n):
+        assert_same_bits(xp.asnumpy(xp.nextafter(x[:n], y[:n])), np.nextafter(host[:n], host[::-1][:n]))
+        return sig.flat is not None
+
+    sig.flat, sig.trials = None, 0  # as if new
+    assert [run(5) for _ in range(18)] == [False] * 16 + [True] * 2
+    sig.flat, sig.trials = None, 0
+    assert [run(n) for n in (1024, 1025, 3)] == [False, True, True]
+
+
+@deferred
+def test_few_elements_are_fused_when_they_come_often(xp, device):
+    x = xp.asarray(np.linspace(-3, 3, 1024))
+
+    def launched(n):
         before = xp.counters()
-        for _ in range(runs):
-            result = xp.asnumpy(xp.nextafter(xp.copysign(x[:n], 0.75 - x[:n]), 0.625))
-        assert_same_bits(result, np.nextafter(np.copysign(host[:n], 0.75 - host[:n]), 0.625))
-        return (xp.counters() - before)["compilations"]
+        xp.realize(xp.nextafter(xp.copysign(x[:n], 0.75 - x[:n]), 0.625))
+        return (xp.counters() - before)["launches"]
 
-    compilations(5, 1)  # operation by operation
-    assert [compilations(*given) for given in ((5, 16), (6, 1), (1033, 1), (7, 20))] == [1, 1, 0, 0]
+    assert [launched(1000 + k) for k in range(18)] == [3] * 16 + [1] * 2
 
 
 @deferred
@@ -205,7 +217,7 @@ def test_sums_of_shared_terms_are_linear(xp):
         assert xp.asnumpy(b).tolist() == [267914296.0, 535828592.0]
 
     counted = launches(xp, fibonacci)
-    assert counted["launches"] <= 3 * 40
+    assert counted["launches"] <= 4 * 40
 
 
 def test_long_chains_neither_overflow_nor_grow(xp):
