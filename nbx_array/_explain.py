@@ -54,10 +54,7 @@ def _choice(x: Array) -> tuple[bool, str]:
     if sig.seen < 0:
         return False, "operation by operation: its one kernel is missing, and triton is not here to compile it"
     if prod(x.shape) <= fused.FEW and sig.seen < fused.TRIALS:
-        return (
-            False,
-            f"operation by operation: few elements, seen {sig.seen} times; one kernel from {fused.TRIALS} times on",
-        )
+        return False, f"operation by operation: of few elements and seen {sig.seen} times, fused after {fused.TRIALS}"
     if sig.seen:
         return True, "one kernel, to be compiled: the expression was seen before"
     if saved >= _expression.EARLY_BYTES:
