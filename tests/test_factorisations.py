@@ -11,7 +11,7 @@ from nbx_array.kernels.matmul import on_host
 from nbx_array import _factorisations, _spectra
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
-SIZES = [(n, dtype) for n in (1, 2, 3, 5, 17, 33, 65) for dtype in DTYPES] + [(130, "float64"), (130, "complex64")]
+SIZES = [(n, dtype) for n in (1, 2, 3, 5, 17, 65) for dtype in DTYPES] + [(130, "float64"), (130, "complex64")]
 SHAPES = [(1, 1), (5, 3), (3, 5), (17, 17), (65, 33), (33, 70), (2, 3, 4, 4), (7, 3, 3)]
 
 
