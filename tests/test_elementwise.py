@@ -46,8 +46,8 @@ def test_every_function_has_a_row():
 
 @pytest.mark.parametrize(("row", "name"), CASES, ids=ids(CASES))
 def test_values(row, name, xp, rng):
-    """Values against NumPy's at one length, the same bits at every other length; in one dtype of each kind of number also
-    in a strided form, and by the kernel for few elements, which has no vectors on the CPU."""
+    """Values against NumPy's at one length, the same bits at every other length; in one dtype of each kind of number
+    also in a strided form, and by the kernel for few elements, which has no vectors on the CPU."""
     operands = arguments(row, DTYPES[name], SIZE, rng)
     function = getattr(xp, row.name)
     forms = name in ("bool", "int32", "float32", "complex64")
