@@ -160,12 +160,12 @@ CREATED = {
     "zeros": lambda m, a, order: m.zeros(a.shape, order=order),
     "ones": lambda m, a, order: m.ones(a.shape, order=order),
     "full": lambda m, a, order: m.full(a.shape, 3, order=order),
-    "empty": lambda m, a, order: m.empty(a.shape, order=order) * 0,
+    "empty": lambda m, a, order: m.logical_and(m.empty(a.shape, order=order), False) * 1.0,
     "eye": lambda m, a, order: m.eye(3, 4, k=1, order=order),
     "zeros_like": lambda m, a, order: m.zeros_like(a, order=order),
     "ones_like": lambda m, a, order: m.ones_like(a, order=order),
     "full_like": lambda m, a, order: m.full_like(a, 3, order=order),
-    "empty_like": lambda m, a, order: m.empty_like(a, order=order) * 0,
+    "empty_like": lambda m, a, order: m.logical_and(m.empty_like(a, order=order), False) * 1.0,
     "einsum": lambda m, a, order: m.einsum("...,...->...", a, a, order=order),
 }
 
