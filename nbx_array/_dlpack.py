@@ -35,7 +35,7 @@ IS_COPIED = 1 << 1
 CPU, CUDA, CUDA_HOST, METAL, ROCM, ROCM_HOST, CUDA_MANAGED = 1, 2, 3, 8, 10, 11, 13
 DEVICE_TYPES = {"cpu": CPU, "cuda": CUDA, "metal": METAL, "hip": ROCM}
 BACKENDS = {
-    CPU: "cpu", CUDA_HOST: "cpu", ROCM_HOST: "cpu", CUDA: "cuda", CUDA_MANAGED: "cuda", ROCM: "hip",
+    CPU: "cpu", CUDA_HOST: "cpu", ROCM_HOST: "cpu", CUDA: "cuda", CUDA_MANAGED: "cuda", METAL: "metal", ROCM: "hip",
 }  # fmt: skip
 
 INT, UINT, FLOAT, BFLOAT, COMPLEX, BOOL = 0, 1, 2, 4, 5, 6
@@ -212,6 +212,11 @@ def device_of(dl_device: tuple[int, int]) -> Device:
     return get_device("cpu" if backend == "cpu" else f"{backend}:{number}")
 
 
+def _metal(device: Device) -> Any:
+    """Metal's driver, which alone names memory by objects: `handle` and `adopt`."""
+    return pool_of(device).driver
+
+
 # ------------------------------------------------------------------------------------------------ export
 
 
@@ -239,8 +244,6 @@ def to_capsule(
             raise BufferError(f"__dlpack__: an array on {device} reaches the CPU only by a copy, and copy=False")
         view = _to_cpu(view)
         copied, same_order = True, True
-    elif device.backend == "metal":  # DLPack hands over Metal's object of a buffer there, and knows no distance from it
-        raise BufferError(f"__dlpack__: an array on {device} is exported to the CPU alone: dl_device=(1, 0)")
     else:
         copied = bool(copy)
         if copied:
@@ -287,8 +290,12 @@ def _fill(tensor: _Tensor, view: View) -> Any:
     ndim = len(view.shape)
     extents = (ctypes.c_int64 * (2 * ndim))(*view.shape, *view.strides)
     first = ctypes.addressof(extents)
-    tensor.data = view.address
-    tensor.device_type, tensor.device_id = dlpack_device(view.storage.device)
+    device = view.storage.device
+    if device.backend != "metal":
+        tensor.data = view.address
+    elif 0 not in view.shape:  # memory is named by Metal's object for a buffer there
+        tensor.data, tensor.byte_offset = _metal(device).handle(view.address, device.index)
+    tensor.device_type, tensor.device_id = dlpack_device(device)
     tensor.ndim = ndim
     tensor.code, tensor.bits, tensor.lanes = code, dtype.itemsize * 8, 1
     tensor.shape = ctypes.cast(first, ctypes.POINTER(ctypes.c_int64))
@@ -304,6 +311,11 @@ def _hand_over(device: Device, stream: int | None) -> bool:
         if stream not in (None, -1):
             raise ValueError(f"__dlpack__: an array on {device} has no streams, so stream must be None, not {stream}")
         return True
+    if device.backend == "metal":
+        if stream not in (None, -1):
+            raise ValueError(f"__dlpack__: an array on {device} has one stream, so stream must be None, not {stream}")
+        pool_of(device).driver.synchronize(device.index)  # other libraries have queues of their own
+        return False
     if stream == -1:  # the consumer wants no ordering
         return False
     if device.backend == "cuda":
@@ -406,6 +418,10 @@ def _view_of(tensor: _Tensor, device: Device, owner: object) -> View:
     check_shape(shape, dtype.itemsize)
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.ndim and tensor.strides else contiguous_strides(shape)
     low, high = span(shape, strides)
-    first = (tensor.data or 0) + tensor.byte_offset
+    first = tensor.data or 0
+    if device.backend == "metal" and first:
+        adopted = _metal(device).adopt(first, device.index)
+        first, owner = adopted.address, (owner, adopted)
+    first += tensor.byte_offset
     storage = wrap(first + low * dtype.itemsize, (high - low) * dtype.itemsize, device, owner)
     return View(storage, dtype, shape, strides, -low)

@@ -45,7 +45,8 @@ class MetalApi:
         try:
             self._metal: Any = importlib.import_module("Metal")
             # What Metal returns is released when a pool ends, and a Python program has none of its own.
-            self._pool: Any = importlib.import_module("objc").autorelease_pool
+            self._objc: Any = importlib.import_module("objc")
+            self._pool: Any = self._objc.autorelease_pool
         except ImportError as error:
             raise DriverUnavailable(
                 f"Metal needs pyobjc-framework-Metal: pip install 'nbx-array[metal]' ({error})"
@@ -114,6 +115,15 @@ class MetalApi:
         """Where the processor sees a buffer."""
         memory = buffer.contents().as_buffer(nbytes)
         return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+    def pointer(self, buffer: Any) -> int:
+        """The pointer of a buffer's object, by which other libraries of this process know it."""
+        return int(self._objc.pyobjc_id(buffer))
+
+    def shared_buffer(self, pointer: int) -> tuple[Any, int] | None:
+        """The buffer whose object is at a pointer, and its size; None if the processor cannot see its memory."""
+        buffer = self._objc.objc_object(c_void_p=ctypes.c_void_p(pointer))
+        return (buffer, int(buffer.length())) if int(buffer.storageMode()) == STORAGE_SHARED else None
 
     # -------------------------------------------------------------------------------------------- work
 

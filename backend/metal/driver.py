@@ -10,6 +10,7 @@ import ctypes
 import os
 import struct
 import threading
+import weakref
 from bisect import bisect_right, insort
 from collections.abc import Callable
 from typing import Any
@@ -53,6 +54,13 @@ def open_driver() -> MetalDriver:
     return MetalDriver(MetalApi())
 
 
+class Adopted:
+    """A buffer that another library has made. It is known to the device as long as this object lives."""
+
+    def __init__(self, buffer: Any, address: int, nbytes: int) -> None:
+        self.buffer, self.address, self.nbytes = buffer, address, nbytes
+
+
 class _Opened:
     """A device in use: its queue, its buffers by address, and the kernels of its own."""
 
@@ -61,6 +69,8 @@ class _Opened:
         self.queue = Queue(api, device, name)
         self.buffers: dict[int, tuple[Any, int]] = {}  # address: buffer, bytes
         self.starts: list[int] = []  # the addresses, sorted
+        # Adopted objects die at any point of any thread, so they are found without a lock.
+        self.adopted: weakref.WeakValueDictionary[int, Adopted] = weakref.WeakValueDictionary()
         self.lock = threading.Lock()
         self.pipelines: dict[str, Any] = {}
 
@@ -72,6 +82,9 @@ class _Opened:
             buffer, nbytes = self.buffers.get(start, (None, 0))  # another thread may be freeing it
             if address < start + nbytes:
                 return buffer, address - start
+        for other in list(self.adopted.values()):
+            if 0 <= address - other.address < other.nbytes:
+                return other.buffer, address - other.address
         return None
 
 
@@ -188,6 +201,23 @@ class MetalDriver:
                 raise ValueError(f"{opened.name}: {address:#x} is no memory that was allocated")
             opened.starts.remove(address)
             del opened.buffers[address]
+
+    def handle(self, address: int, index: int) -> tuple[int, int]:
+        """What DLPack names memory by: the pointer of Metal's object for a buffer, and the distance from its start."""
+        buffer, offset = self._place(self._open(index), address)
+        return self.api.pointer(buffer), offset
+
+    def adopt(self, pointer: int, index: int) -> Adopted:
+        """Use a buffer that another library has made; BufferError for memory that the processor cannot see."""
+        opened = self._open(index)
+        found = self.api.shared_buffer(pointer)
+        if found is None:
+            raise BufferError(f"{opened.name} shares no memory with the processor in the buffer at {pointer:#x}")
+        buffer, nbytes = found
+        address = self.api.address(buffer, nbytes)
+        adopted = Adopted(buffer, address, nbytes)
+        with opened.lock:
+            return adopted if address in opened.buffers else opened.adopted.setdefault(address, adopted)
 
     allocate_pinned = allocate
     free_pinned = free

@@ -12,6 +12,7 @@ import ctypes
 import functools
 import itertools
 import re
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -39,6 +40,7 @@ class Buffer:
     """Memory on a page of its own, with a margin that nothing may write to."""
 
     MARGIN = 256
+    shared = True
 
     def __init__(self, device: Device, nbytes: int) -> None:
         self.device, self.nbytes = device, nbytes
@@ -104,6 +106,7 @@ class FakeMetal:
         self.dispatched: list[Dispatch] = []
         self.fail = ""  # what goes wrong in the next command buffer that runs
         self.watch: Callable[[str], None] = lambda what: None  # told of hand-overs and waits
+        self._pointers: weakref.WeakValueDictionary[int, Buffer] = weakref.WeakValueDictionary()
 
     # -- devices
 
@@ -140,6 +143,14 @@ class FakeMetal:
     def address(self, buffer: Buffer, nbytes: int) -> int:
         assert nbytes == buffer.nbytes
         return buffer.address
+
+    def pointer(self, buffer: Buffer) -> int:
+        self._pointers[id(buffer)] = buffer
+        return id(buffer)
+
+    def shared_buffer(self, pointer: int) -> tuple[Buffer, int] | None:
+        buffer = self._pointers[pointer]
+        return (buffer, buffer.nbytes) if buffer.shared else None
 
     # -- work
 

@@ -289,3 +289,14 @@ def test_the_address_of_a_buffer_is_that_of_its_contents():
     memory = ctypes.create_string_buffer(64)
     buffer = Objects(contents=lambda: Objects(as_buffer=lambda n: memoryview(memory)[:n]))
     assert metal_api().address(buffer, 64) == ctypes.addressof(memory)
+
+
+def test_a_buffer_is_known_by_the_pointer_of_its_object():
+    buffer = Objects(length=lambda: 64, storageMode=lambda: 0)
+    made = metal_api()
+    made._objc = Objects(pyobjc_id=lambda given: 4096 if given is buffer else 0)
+    made._objc.__dict__["objc_object"] = lambda c_void_p: buffer if c_void_p.value == 4096 else None
+    assert made.pointer(buffer) == 4096
+    assert made.shared_buffer(4096) == (buffer, 64)
+    buffer.__dict__["storageMode"] = lambda: 2  # private to the GPU
+    assert made.shared_buffer(4096) is None

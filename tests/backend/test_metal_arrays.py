@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
+
 import fake_metal
 import numpy as np
 import pytest
 from msl import shim
+from nbx_array.backend import contract
 from nbx_array.kernels.types import DtypeAbsent
 
 import nbx_array as xp
+from nbx_array import _dlpack
 
 pytestmark = pytest.mark.skipif(shim.compiler() is None, reason="no C++ compiler, which builds the kernels, is here")
 NAMES = {"bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)), "float32", "complex64"}
@@ -105,11 +110,73 @@ def test_16_bit_floats_meet_numbers(dtype):
     equal(xp.astype(x * 1.5 + 0.25, xp.float32), np.arange(5) * 1.5 + 0.25)
 
 
-def test_host_copies_by_dlpack_alone():
+def test_the_host_copies_by_dlpack():
     x = xp.arange(5)
     np.testing.assert_array_equal(np.from_dlpack(x, device="cpu"), np.arange(5))
-    with pytest.raises(BufferError, match="exported to the CPU alone"):
-        x.__dlpack__()
+    with pytest.raises(BufferError, match="copy=False"):
+        x.__dlpack__(dl_device=(1, 0), copy=False)
+    with pytest.raises(ValueError, match="one stream"):
+        x.__dlpack__(stream=1)
+
+
+@pytest.mark.parametrize(
+    "part", [np.s_[:], np.s_[3:, ::2], np.s_[::-1, ::-3], np.s_[2:3, 2], np.s_[:0], np.s_[..., None]]
+)
+def test_dlpack_names_memory_by_metals_buffer(part):
+    host = np.arange(35, dtype=np.float32).reshape(5, 7)
+    x = xp.asarray(host)
+    y = xp.from_dlpack(x[part])
+    assert y.device == x.device
+    equal(y, host[part])
+    assert y.__dlpack_device__() == (8, 0)
+    x += 1
+    equal(y, host[part] + 1)
+    y[...] = 0
+    host += 1
+    host[part] = 0
+    equal(x, host)
+    equal(xp.from_dlpack(x[part], copy=True), host[part])
+
+
+class Other:
+    """A producer of another library: elements 3 to 8 of a buffer of its own."""
+
+    def __init__(self, buffer, pointer):
+        self.buffer, self.pointer, self.kept = buffer, pointer, []
+        self.values = np.frombuffer((ctypes.c_char * 64).from_address(buffer.address), np.float32)
+
+    def __dlpack_device__(self):
+        return 8, 0
+
+    def __dlpack__(self, **keywords):
+        kind = _dlpack._kinds()["dltensor_versioned"]
+        managed, extents = kind.structure(major=1, minor=0), (ctypes.c_int64 * 2)(5, 1)
+        self.kept += managed, extents
+        tensor = managed.tensor
+        tensor.data, tensor.byte_offset, tensor.device_type, tensor.ndim = self.pointer, 12, 8, 1
+        tensor.code, tensor.bits, tensor.lanes = 2, 32, 1
+        tensor.shape = ctypes.cast(extents, ctypes.POINTER(ctypes.c_int64))
+        return _dlpack._new_capsule(ctypes.addressof(managed), kind.name, kind.destroy)
+
+
+def test_a_buffer_of_another_library_is_used_where_it_lies():
+    driver = contract.get_driver("metal")
+    device = driver.api.devices()[0]
+    buffer = driver.api.buffer(device, 1 << 14)
+    other = Other(buffer, driver.api.pointer(buffer))
+    other.values[:] = np.arange(16)
+    first, second = xp.from_dlpack(other), xp.from_dlpack(other)
+    equal(first * 2, np.arange(3, 8) * 2)
+    first += 1
+    equal(second, np.arange(4, 9))
+    assert other.values[3:8].tolist() == [4, 5, 6, 7, 8] and other.values[8] == 8
+    assert len(driver._opened[0].adopted) == 1
+    del first, second
+    gc.collect()
+    assert not driver._opened[0].adopted
+    buffer.shared = False
+    with pytest.raises(BufferError, match="no memory with the processor"):
+        xp.from_dlpack(other)
 
 
 # A sample of each family, with shapes and strides that take more than one way through it.
