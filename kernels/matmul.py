@@ -192,8 +192,10 @@ def _tile(m: int, n: int, k: int, dtype: np.dtype, device: Device) -> _Tile:
     if has_short_warps(device) and dtype.itemsize > 2:  # products go by multiply-adds, their operands by registers
         most, inner = {"f": ((64, 64), 32), "d": ((64, 64), 16), "F": ((32, 32), 16), "D": ((16, 16), 16)}[dtype.char]
         warps = 8
-    if device.backend == "metal":  # 32 KiB of threadgroup memory, for the operands of up to two products at once
+    if device.backend == "metal":  # 32 KiB of threadgroup memory: for operands, and to turn a result by columns
         inner //= 2
+        if dtype.char == "F":
+            most = (32, 64)
     return _Tile(_side(m, most[0]), _side(n, most[1]), _side(k, inner), warps, stages)
 
 

@@ -533,7 +533,7 @@ class Array(Methods, Expression):
 
         view = self.memory()
         leaves = dl_device is not None and tuple(dl_device) != self.__dlpack_device__()
-        if self.sig.general and (copy or leaves) and self.sig.device.backend != "cpu":
+        if self.sig.general and (copy or (leaves and copy is not False)) and self.sig.device.backend != "cpu":
             view = packed(self).memory()
         capsule = _dlpack.to_capsule(view, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
         if view.storage.shared:

@@ -240,10 +240,15 @@ def to_capsule(
     if dl_device is not None and tuple(map(int, dl_device)) != target:
         if tuple(map(int, dl_device)) != (CPU, 0):
             raise BufferError(f"__dlpack__: an array on {device} cannot be exported to DLPack device {dl_device}")
-        if copy is False:
+        if copy is not False:
+            view = _to_cpu(view)
+        elif device.backend == "metal":  # the processor shares its memory; who writes to it synchronises
+            _metal(device).synchronize(device.index)
+            share(view.storage)
+            view = view._replace(storage=wrap(view.storage.ptr, view.storage.nbytes, get_device("cpu"), view.storage))
+        else:
             raise BufferError(f"__dlpack__: an array on {device} reaches the CPU only by a copy, and copy=False")
-        view = _to_cpu(view)
-        copied, same_order = True, True
+        copied, same_order = copy is not False, True
     else:
         copied = bool(copy)
         if copied:

@@ -110,11 +110,13 @@ def test_16_bit_floats_meet_numbers(dtype):
     equal(xp.astype(x * 1.5 + 0.25, xp.float32), np.arange(5) * 1.5 + 0.25)
 
 
-def test_the_host_copies_by_dlpack():
+def test_the_host_copies_or_shares_by_dlpack():
     x = xp.arange(5)
     np.testing.assert_array_equal(np.from_dlpack(x, device="cpu"), np.arange(5))
-    with pytest.raises(BufferError, match="copy=False"):
-        x.__dlpack__(dl_device=(1, 0), copy=False)
+    shared = np.from_dlpack(x[::-2], device="cpu", copy=False)  # one memory
+    x += 1
+    xp.synchronize()
+    np.testing.assert_array_equal(shared, [5, 3, 1])
     with pytest.raises(ValueError, match="one stream"):
         x.__dlpack__(stream=1)
 

@@ -5,6 +5,7 @@ import gc
 import fake_metal
 import numpy as np
 import pytest
+from nbx_array.kernels import matmul
 
 import nbx_array
 
@@ -154,6 +155,19 @@ def test_products(xp, rng, name, shape):
     a, b = random(rng, name, m, k), random(rng, name, n, k)
     near(xp.asarray(a) @ xp.asarray(b).mT, wide(a) @ wide(b).T, 60)
     near(xp.asarray(a)[None] @ xp.asarray(b).mT, (wide(a) @ wide(b).T)[None], 60)
+
+
+@pytest.mark.parametrize("subtract", [False, True])
+@pytest.mark.parametrize("name", ["float32", "complex64"])
+def test_products_whose_neighbours_lie_along_rows(xp, rng, name, subtract):
+    """A result by columns is turned in threadgroup memory, of which there is little."""
+    x, y, start = (random(rng, name, *shape) for shape in ((1, 80, 7), (1, 7, 96), (1, 96, 80)))
+    out = xp.asarray(start)
+    view = out.memory()
+    turned = view._replace(shape=(1, 80, 96), strides=(80 * 96, 1, 80))
+    matmul.multiply(xp.asarray(x).memory(), xp.asarray(y).memory(), turned, subtract=subtract)
+    product = wide(x) @ wide(y)
+    near(out, (wide(start).swapaxes(1, 2) - product if subtract else product).swapaxes(1, 2), 50)
 
 
 @pytest.mark.parametrize(("name", "n"), [("float32", 3), ("float32", 21), ("complex64", 21)])
