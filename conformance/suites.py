@@ -44,6 +44,7 @@ class Run(NamedTuple):
     arguments: list[str]  # of pytest
     environment: dict[str, str]
     root: Path  # where pytest runs; the ids of tests begin there
+    command: str = ""  # what has started it, where that was not our command
 
 
 def array_api_tests(suite: Path, examples: Iterable[int], device: str | None, seed: int | None) -> list[Run]:
@@ -167,7 +168,7 @@ def _head(run: Run, workers: int, seconds: float) -> dict[str, Any]:
         "version": run.version,
         "device": run.device,
         "settings": run.settings,
-        "command": f"{command} {run.options}".strip(),
+        "command": run.command or f"{command} {run.options}".strip(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": machine(run.device),
         "versions": {"nbx_array": _ours(), "python": platform.python_version(), **_installed()},

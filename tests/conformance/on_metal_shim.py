@@ -20,7 +20,11 @@ def main() -> int:
     fake_metal.install(pytest.MonkeyPatch(), fake_metal.FakeMetal(memory=1 << 32))
     os.environ["PYTHONPATH"] = os.pathsep.join([str(DEVICES), *filter(None, [os.environ.get("PYTHONPATH")])])
     (run,) = suites.array_api_tests(Path(sys.argv[1]), [int(sys.argv[2])], "metal:0", None)
-    run = run._replace(arguments=["-p", "fake_metal", *run.arguments], settings=run.settings | {"device": "CPU shim"})
+    run = run._replace(
+        arguments=["-p", "fake_metal", *run.arguments],
+        settings=run.settings | {"device": "CPU shim"},
+        command=f"python tests/conformance/on_metal_shim.py PATH {sys.argv[2]}",
+    )
     return suites.execute(run, os.cpu_count() or 1, command.RESULTS)
 
 
