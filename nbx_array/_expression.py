@@ -253,7 +253,8 @@ def run_into(e: Expression, address: int, strides: Strides) -> None:
     try:
         if not sig.general and packed and (sig.device.backend in OWN_BACKENDS or address % 16 == 0):
             n = prod(shape)
-            launcher = special_or_general(lambda general: fused.flat_launcher(sig, () if general else _aliases(e), n))
+            few = None if warming.runs else n  # a kernel that is to stay
+            launcher = special_or_general(lambda general: fused.flat_launcher(sig, () if general else _aliases(e), few))
             fused.run_flat(launcher, sig.block, e.args, address, n)
         else:
             geo = e.geo if sig.general else (contiguous_strides(shape),) * sig.leaves

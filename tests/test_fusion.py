@@ -116,6 +116,8 @@ def test_an_operation_on_few_elements_runs_by_a_quickly_compiled_kernel_at_first
     assert [run(5) for _ in range(18)] == [False] * 16 + [True] * 2
     sig.flat, sig.trials = None, 0
     assert [run(n) for n in (1024, 1025, 3)] == [False, True, True]
+    sig.flat, sig.trials = None, 0
+    assert xp.warmup(run, 3)
 
 
 @deferred
