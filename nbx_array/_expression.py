@@ -351,8 +351,8 @@ def worth_compiling(e: Expression, reduced: bool = False) -> bool:
         return True
     if not FUSE:
         return False
-    sig.seen += 1
-    if few and not warming.runs:
+    sig.seen += 1 + fused.TRIALS if warming.runs else 1
+    if few:
         return sig.seen > fused.TRIALS
     return sig.seen > 1 or (sig.seen == 1 and 2 * sig.nodes * n * sig.itemsize >= EARLY_BYTES)
 

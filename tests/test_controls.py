@@ -57,7 +57,7 @@ def test_warmup_compiles_what_a_function_needs(xp):
 
 @deferred
 def test_explain(xp, capsys):
-    x = xp.realize(xp.ones(1000))
+    x = xp.realize(xp.ones(2000))
 
     def shown(y):
         xp.explain(y)
@@ -75,6 +75,7 @@ def test_explain(xp, capsys):
     text = shown(y)
     assert "one kernel" in text
     assert "subtract(copysign(add(float64[]" in text
+    assert "few elements and seen 0 times" in shown(xp.nextafter(xp.copysign(x[:9], x[:9] + 0.375), 2.0))
     with pytest.raises(TypeError, match="explain"):
         xp.explain(3)
 

@@ -131,6 +131,14 @@ def test_few_elements_are_fused_when_they_come_often(xp, device):
 
     assert [launched(1000 + k) for k in range(18)] == [3] * 16 + [1] * 2
 
+    def strided(n):
+        return xp.sum(xp.nextafter(xp.copysign(x[: 2 * n : 2], 0.75 - x[: 2 * n : 2]), 0.375))
+
+    xp.warmup(strided, 3)
+    before = xp.counters()
+    xp.realize(strided(4))
+    assert (xp.counters() - before)["launches"] == 1
+
 
 @deferred
 def test_gaussian_is_one_kernel_that_reads_x_once(xp, capsys):
