@@ -52,15 +52,14 @@ def output(sig: Sig) -> tuple[str, str]:
 # ---------------------------------------------------------------------------------------------------- contiguous
 
 
-def flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...] = (), n: int | None = None) -> Launcher:
+def flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...] = (), few: bool = False) -> Launcher:
     """The kernel of an expression over contiguous operands: arguments, output, number of elements.
 
     `aliases` pairs array operands with the earlier operand that they repeat. While all runs of an operation were of few
-    elements (`n`), and not many, the CPU's kernel is compiled quickly.
+    elements, as this one is if `few`, and not many, the CPU's kernel is compiled quickly.
     """
     if not aliases and sig.flat is not None:
         return sig.flat
-    few = n is not None and n <= FEW
     quick = few and sig.nodes == 1 and sig.trials < TRIALS and sig.device.backend == "cpu"
     launcher = _flat_launcher(sig, aliases, (), quick)
     if quick:

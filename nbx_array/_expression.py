@@ -253,7 +253,7 @@ def run_into(e: Expression, address: int, strides: Strides) -> None:
     try:
         if not sig.general and packed and (sig.device.backend in OWN_BACKENDS or address % 16 == 0):
             n = prod(shape)
-            few = None if warming.runs else n  # a kernel that is to stay
+            few = n <= fused.FEW and not warming.runs
             launcher = special_or_general(lambda general: fused.flat_launcher(sig, () if general else _aliases(e), few))
             fused.run_flat(launcher, sig.block, e.args, address, n)
         else:
