@@ -1,6 +1,5 @@
 """Triton kernels that the tests compile. Nothing imports this file: its text is given to the compiler."""
 
-# ruff: noqa
 import triton
 import triton.language as tl
 
@@ -85,7 +84,7 @@ def k_argmax(x, o, n, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     m = i < n
     v = tl.load(x + p * n + i, mask=m, other=-float("inf"))
-    a, b = tl.reduce((v, i), 0, _am)
+    _a, b = tl.reduce((v, i), 0, _am)
     tl.store(o + p, b)
 
 
@@ -125,7 +124,7 @@ def _lin(a1, b1, a2, b2):
 @triton.jit
 def k_ascan(a, b, o, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
-    x, y = tl.associative_scan((tl.load(a + i), tl.load(b + i)), 0, _lin)
+    _x, y = tl.associative_scan((tl.load(a + i), tl.load(b + i)), 0, _lin)
     tl.store(o + i, y)
 
 
