@@ -210,20 +210,23 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
             return found
     if not isinstance(other, (Array, list, tuple)) and not _is_scalar(other):
         if isinstance(other, np.ndarray):
-            return compared_with_ndarray(name, left, right)
+            ours = left if isinstance(left, Array) else right
+            new = beside_ndarray(name, other, ours.device)
+            return apply(Array, name, *((new, right) if left is other else (left, new)))
         if isinstance(other, (list, tuple)) and name in ("equal", "not_equal"):  # Python would answer by identity
             raise TypeError(f"{name}: {describe(other)} is no array or scalar; convert it with nbx_array.asarray")
         return NotImplemented
     return apply(Array, name, left, right)
 
 
-def compared_with_ndarray(name: str, left: Any, right: Any) -> Array:
-    """An operator of an array and an ndarray: `equal` and `not_equal` on the CPU, for whoever asks expects an answer,
-    and nothing is moved. TypeError for all others."""
-    ours, other = (left, right) if isinstance(left, Array) else (right, left)
-    if name in ("equal", "not_equal") and ours.device.backend == "cpu" and other.dtype.kind in "biufc":
-        return apply(Array, name, ours, from_numpy(other, ours.device))
-    raise TypeError(f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray")
+def beside_ndarray(name: str, ndarray: np.ndarray, device: Device) -> Array:
+    """An ndarray that meets our arrays in an operator or a universal function, as one of ours: on the CPU, where it is
+    copied as `asarray` does. TypeError on a GPU, where nothing moves unseen, and for what is no number."""
+    if device.backend != "cpu" or ndarray.dtype.kind not in "biufc":
+        raise TypeError(
+            f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray"
+        )
+    return from_numpy(ndarray, device)
 
 
 def _with_elements(name: str, left: Any, right: Any) -> Array | None:
@@ -447,6 +450,8 @@ class Array(Methods, Expression):
     __invert__ = _unary("bitwise_invert")
 
     def __matmul__(self, other: Any, /) -> Any:
+        if isinstance(other, np.ndarray):
+            other = beside_ndarray("matmul", other, self.device)
         return _matmul(self, other) if isinstance(other, (Array, list, tuple)) else NotImplemented
 
     def __rmatmul__(self, other: Any, /) -> Any:
@@ -758,8 +763,8 @@ class Array(Methods, Expression):
         return host if dtype is None else host.astype(dtype, copy=False)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
-        """NumPy's universal functions are ours where no ndarray is among the arguments, which is a TypeError, but for
-        `equal` and `not_equal` on the CPU."""
+        """NumPy's universal functions are ours. An ndarray among their arguments is one of ours on the CPU, a TypeError
+        on a GPU."""
         from nbx_array._numpy_functions import universal
 
         return universal(ufunc, method, inputs, out, **options)

@@ -425,8 +425,10 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *,
     chosen = (
         as_dtype(dtype, "arange") if dtype is not None else np.dtype(np.int64) if integral else default_float(where)
     )
+    if chosen.kind == "c":
+        return cast(arange(start, stop, step, dtype=component(chosen), device=where), chosen)
     if chosen.kind not in "iuf" and chosen.name != "bfloat16":
-        raise TypeError(f"arange: the dtype is a real number's, not {chosen}")
+        raise TypeError(f"arange: the dtype is a number's, not {chosen}")
     if integral:
         n = max(-((start - stop) // step), 0)
     else:

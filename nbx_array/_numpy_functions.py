@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nbx_array._array import Array, assign_in_place, compared_with_ndarray
+from nbx_array._array import Array, assign_in_place, beside_ndarray
 from nbx_array._numpy_names import ALIASES
 
 _REDUCTIONS = {
@@ -32,10 +32,11 @@ def universal(ufunc: Any, method: str, inputs: tuple[Any, ...], out: tuple[Any, 
     if name in _COMPARISONS:  # NumPy's scalars compare as ndarrays of no dimension
         inputs = tuple(x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in inputs)
     if any(isinstance(x, np.ndarray) for x in (*inputs, *out)):
-        if name in ("equal", "not_equal") and method == "__call__" and len(inputs) == 2 and not (out or options):
-            left, right = inputs
-            return compared_with_ndarray(name, left, right)
-        raise _mixed(name)
+        arrays = [x for x in inputs if isinstance(x, Array)]
+        if method != "__call__" or not arrays or any(isinstance(x, np.ndarray) for x in out):
+            raise _mixed(name)
+        device = arrays[0].device
+        inputs = tuple(beside_ndarray(name, x, device) if isinstance(x, np.ndarray) else x for x in inputs)
     if method == "reduce" and name in _REDUCTIONS:
         raise TypeError(f"{name}.reduce: NumPy reduces no nbx_array array; use nbx_array.{_REDUCTIONS[name]}")
     function = getattr(sys.modules["nbx_array"], ALIASES.get(name, name), None)

@@ -127,7 +127,8 @@ class Flags:
     """How an array lies in memory, under NumPy's names, as attributes and as keys."""
 
     owndata = property(lambda self: self.array.base is None)
-    writeable = aligned = behaved = property(lambda self: True)
+    writeable = property(lambda self: True, lambda self, value: setflags(self.array, write=bool(value)))
+    aligned = behaved = property(lambda self: True)
     writebackifcopy = property(lambda self: False)
 
     def __init__(self, array: Array) -> None:

@@ -282,20 +282,17 @@ def test_numpy_functions_are_ours(xp):
 @pytest.mark.parametrize(
     "act",
     [
-        lambda x, a: x + a,
-        lambda x, a: a + x,
-        lambda x, a: a * x,
-        lambda x, a: x < a,
-        lambda x, a: np.add(x, a),
         lambda x, a: np.equal(x, a, out=a > 0),
         lambda x, a: x.__array_namespace__().equal(x, a),
         lambda x, a: np.add(a, a, out=x),
-        lambda x, a: operator.iadd(x, a),
+        lambda x, a: np.add(x, x, out=a),
         lambda x, a: operator.iadd(a, x),
         lambda x, a: x.__array_namespace__().add(x, a),
         lambda x, a: x.__array_namespace__().where(x > 0, a, x),
         lambda x, a: x.__array_namespace__().concat([x, a]),
         lambda x, a: x.__setitem__(slice(None), a),
+        lambda x, a: x * a.astype(str),
+        lambda x, a: x @ a.astype(object),
     ],
 )
 def test_ndarrays_do_not_mix(act, xp):
@@ -304,6 +301,42 @@ def test_ndarrays_do_not_mix(act, xp):
     with pytest.raises(TypeError, match=r"asarray"):
         act(x, a)
     assert (x.tolist(), a.tolist()) == ([1, 2], [3, 4])
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        operator.add,
+        operator.sub,
+        operator.truediv,
+        operator.pow,
+        operator.lt,
+        operator.matmul,
+        operator.iadd,
+        lambda x, a: operator.sub(a, x),
+        lambda x, a: operator.ge(a, x),
+        lambda x, a: operator.matmul(a, x),
+        lambda x, a: operator.add(x, np.asarray(7)),
+        lambda x, a: operator.mul(x, a[:1].astype(np.float32)),
+        lambda x, a: operator.mul(x.astype(np.float32), a),
+        lambda x, a: operator.mul(x, a * 1j),
+        lambda x, a: operator.mul(x, a.astype(np.int8)[::-1]),
+        np.hypot,
+        lambda x, a: np.arctan2(a, x),
+    ],
+)
+def test_operators_with_ndarrays(act, xp, device):
+    """On the CPU an ndarray is taken for an array of ours; nothing moves unseen from or to a GPU."""
+    host, a = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    x = xp.asarray(host)
+    if device.backend != "cpu":
+        with pytest.raises(TypeError, match="asarray"):
+            act(x, a)
+        return
+    got, wanted = act(x, a), act(host, a)
+    assert isinstance(got, xp.Array)
+    assert got.dtype == wanted.dtype
+    np.testing.assert_allclose(got, wanted, rtol=1e-15 if wanted.dtype.itemsize > 4 else 1e-6)
 
 
 def test_equality_with_ndarrays(xp, device):

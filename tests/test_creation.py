@@ -90,6 +90,9 @@ def test_arange(xp):
     assert xp.arange(xp.asarray(3)).tolist() == [0, 1, 2]
     assert xp.arange(0.0, 1.0, 0.25, dtype=xp.float16).tolist() == [0, 0.25, 0.5, 0.75]
     assert xp.arange(5, step=2).tolist() == [0, 2, 4]
+    for dtype in (np.complex64, np.complex128):
+        if np.dtype(dtype) in xp.__array_namespace_info__().dtypes().values():
+            assert_same_bits(xp.asnumpy(xp.arange(1.5, 4, dtype=dtype)), np.arange(1.5, 4, dtype=dtype))
 
 
 @fixtures_stay

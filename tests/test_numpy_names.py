@@ -1230,6 +1230,7 @@ def test_methods_left_out_say_what_to_use(name, xp):
         (ValueError, lambda xp: xp.linalg.norm(xp.ones((2, 2)), "no")),
         (ValueError, lambda xp: xp.zeros(3).view(xp.complex128)),
         (ValueError, lambda xp: xp.zeros(3).setflags(write=False)),
+        (ValueError, lambda xp: setattr(xp.zeros(3).flags, "writeable", False)),
         (ValueError, lambda xp: xp.lib.stride_tricks.as_strided(xp.zeros(3), (5,), (8,))),
         (TypeError, lambda xp: xp.zeros(2).astype(int, casting="safe")),
         (TypeError, lambda xp: xp.copyto(xp.zeros(2, int), [1.5, 2])),

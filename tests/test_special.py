@@ -223,3 +223,14 @@ def test_the_incomplete_beta_function_near_its_mean(a, b, x, xp):
                     wanted = mpmath.betainc(*(float(v) for v in given[:2]), 0, float(given[2]), regularized=True)
                 error = abs(float(xp.special.betainc(*given)) - wanted) / np.spacing(np.dtype(dtype).type(wanted))
                 assert error <= 10
+
+
+@pytest.mark.parametrize("name", ["beta", "betaln"])
+def test_poles_of_the_beta_function(name, xp):
+    """Of large integers, too, where SciPy's convention ends with 32 bits."""
+    poles = [0, -1, -20, -1000, -(10**6), 2 - 2**31, 1 - 2**31, -(2**31), -(2**40), -(2**62)]
+    numbers = [1, 2, 3, 50, 10**5, 2 * 10**9]
+    a, b = np.array(list(itertools.product(poles, numbers)) + list(itertools.product(numbers, poles))).T
+    wanted = getattr(scipy.special, name)(a, b)
+    got = xp.asnumpy(getattr(xp.special, name)(xp.asarray(a), xp.asarray(b)))
+    np.testing.assert_allclose(got, wanted, rtol=1e-5 if got.dtype == np.float32 else 1e-8)

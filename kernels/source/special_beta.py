@@ -128,14 +128,15 @@ def beta_parts(a, b):
 def arrange(a, b):
     """(larger, smaller, sign, infinite): arguments with the same beta function, times the sign; infinite at a pole.
 
-    At a pole -k of one argument the other may be a whole number n ≤ k: B(-k, n) = (-1)^n B(1 + k - n, n).
+    At a pole -k of one argument the other may be a whole number n ≤ k: B(-k, n) = (-1)^n B(1 + k - n, n). That is a
+    convention, SciPy's, which ends at poles that 32 bits do not count.
     """
     swap = is_pole(b) & ~is_pole(a)
     first = tl.where(swap, b, a)
     second = tl.where(swap, a, b)
     pole = is_pole(first)
     other = 1.0 - first - second
-    reducible = pole & (tl.floor(second) == second) & (second > 0.0) & (other > 0.0)
+    reducible = pole & (first > -2147483647.0) & (tl.floor(second) == second) & (second > 0.0) & (other > 0.0)
     half = second * 0.5
     sign = tl.where(reducible & (tl.floor(half) != half), -1.0, 1.0)
     first = tl.where(reducible, other, first)
