@@ -80,7 +80,8 @@ def product_launcher(
         fits = not general and not subtract and m % tile.rows == 0 and n % tile.columns == 0
         whole = fits, not general and k % tile.inner == 0
         conjugate = conjugate if is_complex(out.dtype) else ""
-        form = _product(a.dtype, out.dtype, device, tile, units, even, whole, subtract, conjugate)
+        exact = not subtract and k <= FEW
+        form = _product(a.dtype, out.dtype, device, tile, units, even, whole, subtract, conjugate, exact)
     else:
         form = _outer_product_sum(out.dtype, tile)
     return get_launcher(*form[:3], device, aligned, form[3]), tile, strides
@@ -111,9 +112,10 @@ def _product(
     whole: tuple[bool, bool],
     subtract: bool,
     conjugate: str,
+    exact: bool,
 ) -> Form:
     constants = {
-        "PRECISION": precision(device, dtype),
+        "PRECISION": "ieee" if exact else precision(device, dtype),
         **dict(zip(("A_UNIT", "B_UNIT", "OUT_UNIT"), units, strict=True)),
         "STEP": 16 if even else 1,
         "WHOLE": whole[0],
@@ -130,6 +132,11 @@ def _product(
 @lru_cache(maxsize=256)
 def _outer_product_sum(dtype: np.dtype, tile: _Tile) -> Form:
     return _form("outer_product_sum", dtype, dtype, {}, tile)
+
+
+FEW = 16
+"""Sums of so few terms are of float32's products themselves: three TF32 products lose 2^-22 of each, more than such a sum
+is rounded by, and memory takes longer."""
 
 
 def precision(device: Device, dtype: np.dtype) -> str:

@@ -799,7 +799,9 @@ def pow(x1: Operand, x2: Operand, /) -> Array:
     >>> xp.pow(xp.asarray([2.0, 3.0]), 3.0)
     Array([ 8., 27.], device='cpu')
     """
-    result = power(x1, x2) if isinstance(x1, Array) or isinstance(x2, Array) else NotImplemented
+    ours = isinstance(x1, Array) or isinstance(x2, Array)
+    mixed = isinstance(x1, np.ndarray) or isinstance(x2, np.ndarray)  # which the operator would take
+    result = power(x1, x2) if ours and not mixed else NotImplemented
     return apply(Array, "pow", x1, x2) if result is NotImplemented else result  # `apply` says what is wrong
 
 
