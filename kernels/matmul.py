@@ -135,8 +135,8 @@ def _outer_product_sum(dtype: np.dtype, tile: _Tile) -> Form:
 
 
 FEW = 16
-"""Sums of so few terms are of float32's products themselves: three TF32 products lose 2^-22 of each, more than such a sum
-is rounded by, and memory takes longer."""
+"""Sums of so few terms are of float32's products themselves: three TF32 products lose 2^-22 of each, more than such a
+sum is rounded by, and memory takes longer."""
 
 
 def precision(device: Device, dtype: np.dtype) -> str:
