@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from nbx_array.kernels.linalg import panels
 from nbx_array.kernels.matmul import on_host
 
 from nbx_array import _factorisations, _spectra
@@ -313,6 +314,25 @@ def test_large_matrices_in_parts(xp, rng):
         check_qr(xp, xp.linalg, host)
         check_svd(xp, xp.linalg, host)
         check_eigh(xp, xp.linalg, host)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_rows_are_swapped_in_order(xp, rng, dtype):
+    """Many at once, of which some meet the same row, against one after another."""
+    n = 100
+    for first, stop, skip in ((0, n, range(0)), (32, 64, range(32, 64)), (31, 97, range(31, 97)), (99, 100, range(9))):
+        host = noise(rng, dtype, (2, n, n))
+        pivots = np.array([[rng.integers(j, n) for j in range(n)], [min(j + 40, n - 1) for j in range(n)]])
+        wanted = host.copy()
+        for matrix, order in zip(wanted, pivots, strict=True):
+            others = np.delete(np.arange(n), skip)
+            for j in range(first, stop):
+                matrix[np.ix_([j, order[j]], others)] = matrix[np.ix_([order[j], j], others)]
+        for turned in (False, True):
+            got = xp.realize(xp.asarray(np.swapaxes(host, 1, 2).copy() if turned else host))
+            view = panels.transposed(got.memory()) if turned else got.memory()
+            panels.swap_rows(view, xp.realize(xp.asarray(pivots)).memory(), first, stop, skip)
+            np.testing.assert_array_equal(np.asarray(got), np.swapaxes(wanted, 1, 2) if turned else wanted)
 
 
 @pytest.mark.parametrize("dtype", ["float64", pytest.param("complex64", marks=pytest.mark.slow)])

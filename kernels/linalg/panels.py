@@ -90,11 +90,11 @@ def lu_panel(a: View, pivots: View, first: int, status: int) -> None:
 def swap_rows(a: View, pivots: View, first: int, stop: int, skip: range = range(0)) -> None:
     """The exchanges of rows that pivots `first` to `stop` name, in all columns outside of `skip`."""
     stack, _, columns = a.shape
-    width = 64
-    constants = (("WORDS", 2 if is_complex(a) else 1), ("COLUMNS", width))
-    kernel = kernel_of(MODULE, "swap_rows", _SWAP, constants, a.dtype, a.storage.device, num_warps=2)
+    words, across = 2 if is_complex(a) else 1, 32
+    constants = (("WORDS", words), ("ACROSS", across), ("B", BLOCK))
+    kernel = kernel_of(MODULE, "swap_rows", _SWAP, constants, a.dtype, a.storage.device)
     args = (a.address, pivots.address, first, stop, columns, skip.start, skip.stop, *a.strides, pivots.strides[0])
-    kernel.spread(args, stack, -(-columns // width), 1)
+    kernel.spread(args, stack, -(-columns * words // across), 1)
 
 
 def qr_panel(a: View, v: View, t: View) -> None:

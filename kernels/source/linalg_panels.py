@@ -389,23 +389,36 @@ def swap_rows(
     column,
     pivots_stack,
     WORDS: tl.constexpr,
-    COLUMNS: tl.constexpr,
+    ACROSS: tl.constexpr,
+    B: tl.constexpr,
 ):
-    """Exchange row j with row pivots[j], for j from `first` to `stop`, in all columns but skip <= c < skip_end."""
+    """Exchange row j with row pivots[j], for j from `first` to `stop` one after another, in all columns but
+    skip <= c < skip_end.
+
+    A program takes ACROSS words of rows and B exchanges at a time, so that none waits for another's memory: each row
+    that they reach learns by going back over them where its elements come from; all are read, then written.
+    """
     s = tl.program_id(0).to(tl.int64)
     a += s * stack * WORDS
     pivots += s * pivots_stack
-    c = tl.program_id(1).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
+    word = tl.program_id(1).to(tl.int64) * ACROSS + tl.arange(0, ACROSS)
+    c = word // WORDS
     mask = (c < columns) & ((c < skip) | (c >= skip_end))
-    for j in range(first, stop):
-        other = tl.load(pivots + j)
-        for w in tl.static_range(WORDS):
-            here = a + (j * row + c * column) * WORDS + w
-            there = a + (other * row + c * column) * WORDS + w
-            x = tl.load(here, mask=mask)
-            y = tl.load(there, mask=mask)
-            tl.store(here, y, mask=mask)
-            tl.store(there, x, mask=mask)
+    across = c * column * WORDS + word % WORDS
+    t = tl.arange(0, 2 * B)
+    for start in range(first, stop, B):
+        exchange = start + t % B
+        known = exchange < stop
+        to = tl.where(t < B, exchange, tl.load(pivots + exchange, mask=known, other=0))
+        source = to
+        for j in range(tl.minimum(start + B, stop) - 1, start - 1, -1):
+            other = tl.load(pivots + j)
+            source = tl.where(source == j, other, tl.where(source == other, j, source))
+        here = known[:, None] & mask[None, :]
+        x, _ = load_rows(a, source[:, None] * row * WORDS + across[None, :], here, False)
+        tl.debug_barrier()
+        store_rows(a, to[:, None] * row * WORDS + across[None, :], x, x, here, False)
+        tl.debug_barrier()
 
 
 @triton.jit
