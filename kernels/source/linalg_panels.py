@@ -27,13 +27,14 @@ def inverted(re, im, COMPLEX: tl.constexpr, PRECISION: tl.constexpr, B: tl.const
     """The inverse of a lower triangle of B by B elements, B <= 32, with ones on its diagonal.
 
     With the inverses X of diagonal blocks of s by s elements known, twice as large ones [[X1, 0], [-X2 M X1, X2]] take
-    two products, for all blocks at once.
+    two products, for all blocks at once; of one element X is 1, and the first ones take none.
     """
     i = tl.arange(0, B)[:, None]
     k = tl.arange(0, B)[None, :]
-    xr = tl.where(i == k, 1.0, 0.0).to(re.dtype)
-    xi = 0.0 * xr
-    for level in range(5):
+    pair = (i >> 1 == k >> 1) & (i > k)
+    xr = tl.where(i == k, 1.0, tl.where(pair, -re, 0.0))
+    xi = tl.where(pair, -im, 0.0)
+    for level in range(1, 5):
         edge = (i >> (level + 1) == k >> (level + 1)) & (i >> level > k >> level)
         mr, mi = dot(tl.where(edge, re, 0.0), tl.where(edge, im, 0.0), xr, xi, COMPLEX, PRECISION)
         mr, mi = dot(xr, xi, mr, mi, COMPLEX, PRECISION)
