@@ -311,9 +311,10 @@ def factorisations(device: Device, dtypes: Dtypes) -> Launches:
             yield partial(panels.substitute, small, small, small, upper=upper, unit=unit, conjugate=conjugate)
         yield partial(panels.swap_rows, small, pivots, 0, 9)
         for name in ("lu_panel", "qr_panel"):
-            for rows in (64, 1024):
-                panel = View(nowhere, dtype, (1, rows, 32), (rows * 32, 32, 1))
-                yield partial(panels.panel_launcher, name, panel, general=False)
+            for rows in (64, 1024, 4096):
+                block = View(nowhere, dtype, (1, rows, 32), (rows * 32, 32, 1))
+                columns = panels.columns_in_registers(block) or 32
+                yield partial(panels.panel_launcher, name, block._replace(shape=(1, rows, columns)), general=False)
             for panel in (small, large):
                 yield partial(panels.panel_launcher, name, panel, general=True)
         for panel in (small, large):

@@ -6,8 +6,10 @@ import sys
 
 import numpy as np
 import pytest
+from nbx_array.backend.ahead import absent_device, parse_target
 from nbx_array.kernels.linalg import panels
 from nbx_array.kernels.matmul import on_host
+from nbx_array.memory import View, wrap
 
 from nbx_array import _factorisations, _spectra
 
@@ -314,6 +316,71 @@ def test_large_matrices_in_parts(xp, rng):
         check_qr(xp, xp.linalg, host)
         check_svd(xp, xp.linalg, host)
         check_eigh(xp, xp.linalg, host)
+
+
+@pytest.fixture
+def narrow_panels(monkeypatch):
+    """Kernels, with panels of less than 32 columns where 32 take more than 16 KB."""
+    monkeypatch.setattr(sys.modules[on_host.__module__], "HOST_ROUTINES", False)
+    monkeypatch.setattr(panels, "_REGISTERS", dict.fromkeys(panels._REGISTERS, (1 << 14, 4)))
+    seen, launcher = [], panels.panel_launcher
+    monkeypatch.setattr(
+        panels, "panel_launcher", lambda name, a, general: (seen.append(a.shape[2]), launcher(name, a, general))[1]
+    )
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("dtype", "n", "widths"),
+    [
+        ("float64", 130, [*[8] * 4, *[16] * 4, 32, 2]),
+        pytest.param("complex64", 129, [*[8] * 4, *[16] * 4, 32, 1], marks=pytest.mark.slow),
+        ("complex128", 65, [*[8] * 4, *[16] * 2, 1]),
+    ],
+)
+def test_narrow_panels(xp, rng, narrow_panels, dtype, n, widths):
+    """Of ever more columns as fewer rows are left, and of what is left over in the end."""
+    check_solve(xp, xp.linalg, noise(rng, dtype, (2, n, n)), noise(rng, dtype, (2, n, 3)))
+    assert narrow_panels == widths
+    check_qr(xp, xp.linalg, noise(rng, dtype, (n, n)))
+    assert narrow_panels == 3 * widths  # of Q reduced and complete
+    for shape in ((n + 20, 40), (40, n + 20), (2, n, 33)):
+        check_qr(xp, xp.linalg, noise(rng, dtype, shape))
+    for _, host in hard_matrices(rng, dtype, n):
+        check_qr(xp, xp.linalg, host)
+        check_solve_or_singular(xp, xp.linalg, host, noise(rng, dtype, (n, 2)))
+    with pytest.raises(np.linalg.LinAlgError, match="inv: Singular"):
+        xp.linalg.inv(xp.asarray(np.where(np.arange(n) == n - 3, 0, noise(rng, dtype, (n, n)))))
+
+
+def test_narrow_panels_choose_the_same_pivots(xp, rng, narrow_panels):
+    """As LAPACK, which takes the largest element of a column likewise."""
+    lu_factor = pytest.importorskip("scipy.linalg").lu_factor
+    host = noise(rng, "float64", (130, 130))
+    factors = _factorisations._LU(xp.asarray(host))
+    wanted, pivots = lu_factor(host)
+    np.testing.assert_array_equal(np.asarray(factors.pivots)[0], pivots)
+    np.testing.assert_allclose(np.asarray(factors.factors)[0], wanted, rtol=1e-7, atol=1e-9)
+
+
+def test_columns_of_panels():
+    """As many as 128 KB hold on CUDA, none where that were fewer than 4, elsewhere 32 or none."""
+
+    def columns(target):
+        with absent_device(parse_target(target)) as device:
+            nowhere = wrap(0, 0, device, None)
+            for dtype in DTYPES:
+                shapes = ((1, rows, 32) for rows in (33, 512, 513, 1023, 1024, 1025, 2049, 4097, 9000))
+                views = (View(nowhere, np.dtype(dtype), shape, (0, 32, 1)) for shape in shapes)
+                yield [panels.columns_in_registers(view) for view in views]
+
+    assert list(columns("sm_90")) == [
+        [32, 32, 32, 32, 32, 16, 8, 4, 0],
+        [32, 32, 16, 16, 16, 8, 4, 0, 0],
+        [32, 32, 16, 16, 16, 8, 4, 0, 0],
+        [32, 16, 8, 8, 8, 4, 0, 0, 0],
+    ]
+    assert list(columns("gfx942")) == [[32, *[0] * 8], [0] * 9, [0] * 9, [0] * 9]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])

@@ -1,8 +1,8 @@
 """Cholesky's factorisation, LU with partial pivoting and Householder's QR, by blocks of columns.
 
-A step is a panel of BLOCK columns by one program a matrix, and matrix products for all columns on its right. Views are
-stacks of matrices, of shape (stack, rows, columns); `status` is the address of an int64 that becomes 1 where something
-is wrong.
+A step is a panel of BLOCK columns by one program a matrix, and matrix products for all columns on its right. Where
+registers do not hold so many columns, a panel is cut into narrower ones. Views are stacks of matrices, of shape (stack,
+rows, columns); `status` is the address of an int64 that becomes 1 where something is wrong.
 """
 
 from __future__ import annotations
@@ -23,11 +23,18 @@ def _new(a: View, *shape: int) -> View:
     return View(allocate(size, a.storage.device), a.dtype, shape, contiguous_strides(shape))
 
 
-def _steps(n: int, stop: int | None = None) -> Iterator[tuple[slice, slice]]:
-    """For each block of n columns: it, and the columns after it up to `stop`."""
+def _steps(n: int) -> Iterator[tuple[slice, slice]]:
+    """For each block of n columns: it, and the columns after it."""
     for start in range(0, n, BLOCK):
         end = min(start + BLOCK, n)
-        yield slice(start, end), slice(end, n if stop is None else stop)
+        yield slice(start, end), slice(end, n)
+
+
+def _panels(a: View, block: slice) -> Iterator[slice]:
+    """The columns of the panels that a block of a's columns is cut into, from the diagonal down."""
+    step = panels.columns_in_registers(part(a, slice(block.start, a.shape[1]), block)) or BLOCK
+    for start in range(block.start, block.stop, step):
+        yield slice(start, min(start + step, block.stop))
 
 
 def _filled(block: slice) -> bool:
@@ -59,16 +66,27 @@ def lu(a: View, pivots: View, status: int) -> View:
     exchanged with each. status: whether U is singular. Returns what `solve_lu` takes."""
     n, inverses = a.shape[-1], _new_inverses(a)
     for here, after in _steps(n):
-        start, inverse = here.start, _block(inverses, here)
-        order = pivots._replace(offset=pivots.offset + start * pivots.strides[1])
-        panels.lu_panel(part(a, slice(start, n), here), order, start, status)
-        panels.invert_triangles(part(a, here, here), inverse, upper=False)
-        panels.swap_rows(a, pivots, start, here.stop, skip=range(start, here.stop))
-        if _filled(after):
-            right = part(a, here, after)
-            panels.substitute(part(a, here, here), inverse, right, upper=False, unit=True)
-            multiply(part(a, after, here), right, part(a, after, after), subtract=True)
+        inverse = _block(inverses, here)
+        for panel in _panels(a, here):
+            start, stop = panel.start, panel.stop
+            order = pivots._replace(offset=pivots.offset + start * pivots.strides[1])
+            panels.lu_panel(part(a, slice(start, n), panel), order, start, status)
+            panels.swap_rows(a, pivots, start, stop, skip=range(start, stop))
+            if stop < here.stop:
+                _eliminate(a, inverse, panel, slice(stop, here.stop))
+        _eliminate(a, inverse, here, after)
     return inverses
+
+
+def _eliminate(a: View, inverse: View, block: slice, right: slice) -> None:
+    """The rows of U and the rest that a block of columns of L leaves in columns on its right; `inverse` becomes what
+    solving with the block's triangle takes."""
+    corner, below = part(a, block, block), slice(block.stop, a.shape[-1])
+    panels.invert_triangles(corner, inverse, upper=False)
+    if _filled(right):
+        upper = part(a, block, right)
+        panels.substitute(corner, inverse, upper, upper=False, unit=True)
+        multiply(part(a, below, block), upper, part(a, below, right), subtract=True)
 
 
 def solve_lu(a: View, pivots: View, inverses: View, b: View) -> None:
@@ -121,9 +139,9 @@ def qr(a: View, q: View | None) -> None:
     v, w = (_new(a, stack, m, min(m, n)) for _ in range(2))
     t = _new(a, stack, BLOCK, BLOCK)
     scratch = _new(a, stack, BLOCK, max(n, q.shape[-1] if q is not None else 0))
-    steps = list(_steps(min(m, n), n))
-    for here, after in steps:
-        rows, inside = slice(here.start, m), slice(0, here.stop - here.start)
+    steps = [panel for block, _ in _steps(min(m, n)) for panel in _panels(a, block)]
+    for here in steps:
+        rows, inside, after = slice(here.start, m), slice(0, here.stop - here.start), slice(here.stop, n)
         panel, vectors, others = (part(x, rows, here) for x in (a, v, w))
         panels.qr_panel(panel, vectors, t)
         if q is not None or _filled(after):
@@ -132,7 +150,7 @@ def qr(a: View, q: View | None) -> None:
             _reflect(vectors, others, part(a, rows, after), scratch)
     if q is None:
         return
-    for here, _ in reversed(steps):
+    for here in reversed(steps):
         rows = slice(here.start, m)
         _reflect(part(w, rows, here), part(v, rows, here), part(q, rows, slice(here.start, q.shape[-1])), scratch)
 

@@ -15,8 +15,11 @@ from nbx_array.kernels.matmul import precision
 from nbx_array.memory import View
 
 MODULE = "linalg_panels"
-REGISTERS = 1 << 17  # bytes of a panel that a program's registers hold beside what it takes
-BLOCK = 32  # columns of a panel, and rows of a diagonal block
+BLOCK = 32  # rows of a diagonal block, and columns of a panel at most
+# By backend: bytes of a panel that a program's registers hold beside what it takes, and the fewest columns of panels
+# that a block is cut into to fit. Only of CUDA is it known what registers take, and that narrow panels pay for their
+# launches; on the CPU the tile passes through memory instead.
+_REGISTERS = {"cuda": (1 << 17, 4), "cpu": (1 << 15, BLOCK), "hip": (1 << 13, BLOCK), "metal": (1 << 13, BLOCK)}
 
 _CHOLESKY = arguments("a:matrix inverse:matrix status:*i64 n stack row column")
 _INVERT = arguments("t:matrix inverse:matrix size stack step row column inverse_stack")
@@ -27,8 +30,8 @@ _SWAP = arguments("a:matrix pivots:*i64 first stop columns skip skip_end stack r
 _PANELS = {
     "lu_panel": arguments("a:matrix pivots:*i64 status:*i64 rows n first stack row pivots_stack"),
     "lu_panel_in_registers": arguments("a:matrix pivots:*i64 status:*i64 rows first stack row pivots_stack"),
-    "qr_panel": arguments("a:matrix v:matrix t:matrix rows n stack row v_stack v_row t_stack"),
-    "qr_panel_in_registers": arguments("a:matrix v:matrix t:matrix rows stack row v_stack v_row t_stack"),
+    "qr_panel": arguments("a:matrix v:matrix t:matrix rows n stack row v_stack v_row t_stack t_row"),
+    "qr_panel_in_registers": arguments("a:matrix v:matrix t:matrix rows stack row v_stack v_row t_stack t_row"),
 }
 
 
@@ -103,29 +106,34 @@ def qr_panel(a: View, v: View, t: View) -> None:
     stack, rows, n = a.shape
     kernel, whole = special_or_general(partial(panel_launcher, "qr_panel", a))
     sizes = (rows,) if whole else (rows, n)
-    args = (a.address, v.address, t.address, *sizes, *a.strides[:2], *v.strides[:2], t.strides[0])
+    args = (a.address, v.address, t.address, *sizes, *a.strides[:2], *v.strides[:2], *t.strides[:2])
     kernel.spread(args, stack, 1, 1)
+
+
+def columns_in_registers(a: View) -> int:
+    """How many columns, BLOCK at most, a panel with the rows of `a` may have to stay in registers; 0 for too few."""
+    most, fewest = _REGISTERS[a.storage.device.backend]
+    columns = min(most // (_whole_height(a) * a.dtype.itemsize), BLOCK)  # a power of two, as all of these are
+    return columns if columns >= fewest else 0
 
 
 def panel_launcher(name: str, a: View, general: bool) -> tuple[Launcher, bool]:
     """The kernel for a panel, if `general` the one for any; and whether it keeps the panel in registers."""
-    height, warps = (0, 0) if general else _registers(a)
-    whole = height > 0
-    if not whole:
-        height, warps = _height(a)
-    name += "_in_registers" * whole
-    constants = (("COMPLEX", is_complex(a)), ("ROWS", height), ("B", BLOCK))
+    _, rows, n = a.shape
+    whole = not general and n == columns_in_registers(a) and n <= rows
+    if whole:
+        height = _whole_height(a)
+        warps, columns = min(height // 32, 16), n
+        name += "_in_registers"
+    else:
+        (height, warps), columns = _height(a), BLOCK
+    constants = (("COMPLEX", is_complex(a)), ("ROWS", height), ("B", columns))
     return kernel_of(MODULE, name, _PANELS[name], constants, a.dtype, a.storage.device, warps), whole
 
 
-def _registers(a: View) -> tuple[int, int]:
-    """Rows of a tile that holds a whole panel in registers, 0 where there is none, and its warps."""
-    _, rows, n = a.shape
-    height = power_of_two(rows, 2 * BLOCK)
-    # Only where it is known what they take is it all of them; on the CPU the tile passes through memory instead.
-    most = REGISTERS >> {"cuda": 0, "cpu": 2}.get(a.storage.device.backend, 4)
-    fits = n == BLOCK <= rows and BLOCK * height * a.dtype.itemsize <= most
-    return (height, min(height // 32, 16)) if fits else (0, 0)
+def _whole_height(a: View) -> int:
+    """Rows of a tile that holds a whole panel."""
+    return power_of_two(a.shape[1], 2 * BLOCK)
 
 
 def _height(a: View) -> tuple[int, int]:

@@ -434,6 +434,7 @@ def qr_panel(
     v_stack,
     v_row,
     t_stack,
+    t_row,
     COMPLEX: tl.constexpr,
     ROWS: tl.constexpr,
     B: tl.constexpr,
@@ -505,7 +506,7 @@ def qr_panel(
         tr, ti = _next_column(tr, ti, wr, wi, tau, j, k, COMPLEX)
         tl.debug_barrier()
     whole = (k < B)[:, None] & (k < B)[None, :]
-    store(t, k[:, None] * B + k[None, :], tr, ti, whole, COMPLEX)
+    store(t, k[:, None] * t_row + k[None, :], tr, ti, whole, COMPLEX)
     for start in range(0, rows, ROWS):
         at = (start + i)[:, None]
         mask = (at < rows) & inside[None, :]
@@ -525,6 +526,7 @@ def qr_panel_in_registers(
     v_stack,
     v_row,
     t_stack,
+    t_row,
     COMPLEX: tl.constexpr,
     ROWS: tl.constexpr,
     B: tl.constexpr,
@@ -568,7 +570,7 @@ def qr_panel_in_registers(
             im = tl.where(right, im - yi, tl.where(own, tl.where(corner, beta_i, vi)[None, :], im))
         tr, ti = _next_column(tr, ti, wr, wi, tau, j, k, COMPLEX)
     whole = (k < B)[:, None] & (k < B)[None, :]
-    store(t, k[:, None] * B + k[None, :], tr, ti, whole, COMPLEX)
+    store(t, k[:, None] * t_row + k[None, :], tr, ti, whole, COMPLEX)
     store_rows(a, place, re, im, here & (i[None, :] <= k[:, None]), COMPLEX)
     lower = i[None, :] > k[:, None]
     re = tl.where(lower, re, tl.where(i[None, :] == k[:, None], 1.0, 0.0))
