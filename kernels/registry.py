@@ -322,6 +322,8 @@ def factorisations(device: Device, dtypes: Dtypes) -> Launches:
                 yield partial(matmul.multiply, panel, panel, panel, subtract=True, conjugate=side)
         for size in (2, 3, 5, 9, 17, 33, 99):
             matrix = View(nowhere, dtype, (1, size, size), (size * size, size, 1))
+            if size <= jacobi.SMALL:
+                yield partial(jacobi.eigh_launcher, matrix)
             for vectors, finite in ((None, False), (None, True), (matrix, True)):
                 yield partial(jacobi.orthogonalise, matrix, vectors, flag, lambda: 0, lambda: None, finite=finite)
                 yield partial(jacobi.round_launcher, matrix, vectors, finite, general=True)

@@ -34,8 +34,9 @@ from nbx_array._manipulation import concat, reshape
 from nbx_array._reduction import reduce
 from nbx_array._searching import where
 from nbx_array._sorting import sort
-from nbx_array._statistical import max, sum
+from nbx_array._statistical import sum
 from nbx_array.kernels.linalg import blocked, jacobi
+from nbx_array.kernels.types import component
 
 LARGE = 1024
 """From this many rows on halving is worth its price: below, a polar factor takes as long as all rotations."""
@@ -52,7 +53,24 @@ def _lengths(x: Array) -> Array:
 def _orthogonalise(name: str, x: Array, w: Array, v: Array | None, *, finite: bool = False) -> None:
     flag, vectors = _Flag(x.device), v.memory() if v is not None else None
     if not jacobi.orthogonalise(w.memory(), vectors, flag.view, flag.read, flag.clear, finite=finite):
-        raise LinAlgError(f"{name}: Jacobi's iteration did not converge, given ({', '.join(map(str, x.shape))})")
+        raise _unfinished(name, x)
+
+
+def _unfinished(name: str, x: Array) -> LinAlgError:
+    return LinAlgError(f"{name}: Jacobi's iteration did not converge, given ({', '.join(map(str, x.shape))})")
+
+
+def _eigen_of_small(name: str, x: Array) -> tuple[Array, Array]:
+    """Ascending eigenvalues and, in rows, eigenvectors of a stack of Hermitian matrices of at most jacobi.SMALL rows,
+    whose lower triangle is read."""
+    n = x.shape[-1]
+    a, flag = realize(reshape(x, (math.prod(x.shape[:-2]), n, n))), _Flag(x.device)
+    work = _new((a.shape[0], jacobi.side(n), jacobi.side(n)), a.dtype, a.device)
+    values, rows = _new(a.shape[:2], component(a.dtype), a.device), _new(a.shape, a.dtype, a.device)
+    jacobi.eigh(a.memory(), work.memory(), values.memory(), rows.memory(), flag.view)
+    if flag.read():
+        raise _unfinished(name, x)
+    return values, rows
 
 
 def _sorted(keys: Array, x: Array, *, descending: bool) -> tuple[Array, Array]:
@@ -64,10 +82,8 @@ def _sorted(keys: Array, x: Array, *, descending: bool) -> tuple[Array, Array]:
 
 
 def _norm_bounds(a: Array) -> Array:
-    """Upper bounds of the 2-norms of Hermitian matrices: of large ones less than twice as large, by their 8th powers,
-    since what is lost in rounding grows with the shift that they give."""
-    if a.shape[-1] <= jacobi.SMALL:
-        return max(sum(abs(a), axis=-1), axis=-1)
+    """Upper bounds of the 2-norms of Hermitian matrices, less than twice as large, by their 8th powers: what is lost in
+    rounding grows with the shift that they give."""
     size = _frobenius(a)
     size = realize(where(size > 0, size, 1.0))
     x = a / size[:, None, None]
@@ -83,9 +99,10 @@ def _frobenius(a: Array) -> Array:
 def _eigen_by_rotations(name: str, a: Array) -> tuple[Array, Array]:
     """Eigenvalues and, in rows, eigenvectors of a packed stack of Hermitian matrices.
 
-    With a shift that makes it well-conditioned and positive definite, a matrix's singular vectors are its eigenvectors,
-    on either side; those on the left come out without being accumulated.
+    By a shift, as `eigh_small` finds those of small ones.
     """
+    if a.shape[-1] <= jacobi.SMALL:
+        return _eigen_of_small(name, a)
     shift = 2 * _norm_bounds(a)
     w = realize(_conjugate(a) + _one(a) * where(shift > 0, shift, 1.0)[:, None, None])
     _orthogonalise(name, a, w, None)
@@ -212,6 +229,9 @@ def eigh(name: str, x: Array) -> tuple[Array, Array]:
     if _by_numpy(x):
         values, vectors = _lapack.run(name, np.linalg.eigh, x)
         return values, vectors
+    if x.shape[-1] <= jacobi.SMALL:
+        values, rows = _eigen_of_small(name, x)
+        return reshape(values, x.shape[:-1]), reshape(rows, x.shape).mT
     a, scale = _scaled(tril(x))
     a = realize(tril(a, k=-1) + _adjoint(tril(a, k=-1)) + _one(a) * (real(a) if a.dtype.kind == "c" else a))
     values, rows = _sorted(*_eigen(name, a), descending=False)

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from nbx_array.backend.ahead import absent_device, parse_target
+from nbx_array.backend.launcher import launch_count
 from nbx_array.kernels.linalg import panels
 from nbx_array.kernels.matmul import on_host
 from nbx_array.memory import View, wrap
@@ -232,6 +233,34 @@ def test_large_matrices(la, xp, rng, n, dtype, name):
                 check_svd(xp, la, host)
             case "eigh":
                 check_eigh(xp, la, (host + host.conj().T) / 2)
+
+
+@pytest.mark.parametrize(("n", "dtype"), [(33, "float64"), (63, "complex64"), (64, "float32"), (64, "complex128")])
+def test_eigenvectors_of_small_matrices(xp, rng, monkeypatch, n, dtype):
+    """By the kernel that does the whole of it: sizes about a power of two, in stacks, from strided memory, of which the
+    other triangle is not read."""
+    monkeypatch.setattr(sys.modules[on_host.__module__], "HOST_ROUTINES", False)
+    la, eps = xp.linalg, float(np.finfo(dtype).eps)
+    hosts = [with_spectrum(rng, dtype, s * rng.choice([-1, 1], size=n), hermitian=True) for _, s in spectra(n, eps)]
+    hosts += [(host + host.conj().T) / 2 for _, host in hard_matrices(rng, dtype, n)]
+    check_eigh(xp, la, np.stack(hosts))
+    host = noise(rng, dtype, (2, 3, n, n))
+    upper = np.triu(np.ones((n, n), bool), 1)
+    x = xp.asarray(np.where(upper, np.nan, host))
+    values = np.linalg.eigvalsh(wide(host))
+    for a, triangle in ((x, "L"), (xp.flip(xp.flip(x, axis=0), axis=1)[::-1, ::-1], "L"), (xp.conj(x.mT), "U")):
+        got = np.asarray(la.eigh(a, UPLO=triangle).eigenvalues)
+        np.testing.assert_allclose(got, values, rtol=0, atol=50 * n * eps * np.abs(values).max())
+    assert np.all(np.isnan(np.asarray(la.eigvalsh(xp.asarray(np.full((n, n), np.nan, dtype))))))
+
+
+def test_launches_of_small_eigenproblems(xp, rng, monkeypatch):
+    """One, and one that clears the word that it may set."""
+    monkeypatch.setattr(sys.modules[on_host.__module__], "HOST_ROUTINES", False)
+    x = xp.asarray(noise(rng, "float32", (7, 5, 5)))
+    before = launch_count()
+    xp.linalg.eigh(x)
+    assert launch_count() - before == 2
 
 
 def kahan(m, n):

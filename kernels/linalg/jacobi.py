@@ -1,4 +1,5 @@
-"""Orthogonal vectors by Jacobi's rotations, and rows in the order of keys, for packed stacks of matrices."""
+"""Orthogonal vectors by Jacobi's rotations, eigenvalues and vectors of small matrices by them, and rows in the order of
+keys, for stacks of matrices."""
 
 from __future__ import annotations
 
@@ -17,9 +18,45 @@ SWEEPS = 60  # six to ten are usual
 BLOCK = 4  # vectors of a block that a program rotates with those of another one
 TILE = 32768  # bytes of such a block at most
 
-_SMALL = arguments("w:matrix v:matrix status:*i64 n length v_length sweeps tolerance:number")
+_EIGH = arguments(
+    "a:matrix w:matrix values:matrix vectors:matrix status:*i64 stack_stride row_stride column_stride"
+    " n:i32 sweeps:i32 tolerance:number"
+)
+_SMALL = arguments("w:matrix v:matrix status:*i64 n:i32 length:i32 v_length:i32 sweeps:i32 tolerance:number")
 _ROUND = arguments("w:matrix v:matrix turns:*i64 n length v_length round tolerance:number")
 _SORT = arguments("keys:matrix keys_out:matrix x:matrix out:matrix n length")
+
+
+def eigh(a: View, work: View, values: View, vectors: View, flag: View) -> None:
+    """Ascending eigenvalues and, in rows, eigenvectors of Hermitian matrices a, none larger than SMALL, whose lower
+    triangle is read.
+
+    work: a packed stack of matrices with `side(n)` rows and columns. flag: an int64, zero, which is set where the
+    rotations did not reach an end.
+    """
+    stack, n, _ = a.shape
+    addresses = (a.address, work.address, values.address, vectors.address, flag.address)
+    eigh_launcher(a).spread((*addresses, *a.strides, n, SWEEPS, _tolerance(a)), stack, 1, 1)
+
+
+def side(n: int) -> int:
+    """The rows and columns of a matrix that a program works in for one with n."""
+    return power_of_two(n, 2)
+
+
+def eigh_launcher(a: View) -> Launcher:
+    n = side(a.shape[-1])
+    constants, warps = (("COMPLEX", is_complex(a)), ("N", n)), _warps(a, n * n * a.dtype.itemsize)
+    return kernel_of("linalg_eigen", "eigh_small", _EIGH, constants, a.dtype, a.storage.device, warps)
+
+
+def _tolerance(w: View) -> float:
+    return float(np.finfo(w.dtype).eps) * max(w.shape[-2], 4) ** 0.5
+
+
+def _warps(w: View, nbytes: int) -> int:
+    """The warps of a program that rotates so many bytes of vectors."""
+    return min(max(nbytes // 2048, 1), 8 if w.storage.device.backend == "hip" else 16)
 
 
 def orthogonalise(
@@ -32,13 +69,13 @@ def orthogonalise(
     makes it zero again.
     """
     stack, n, length = w.shape
-    tolerance = float(np.finfo(w.dtype).eps) * max(n, 4) ** 0.5
+    tolerance = _tolerance(w)
     v_length = v.shape[-1] if v is not None else 0
     addresses = (w.address, v.address if v is not None else w.address, flag.address)
     if max(n, length, v_length) <= SMALL:
-        kernel = special_or_general(partial(small_launcher, w, v, finite))
+        kernel = special_or_general(partial(small_launcher, w, v))
         kernel.spread((*addresses, n, length, v_length, SWEEPS, tolerance), stack, 1, 1)
-        return not read()
+        return read() in ((0,) if finite else (0, 2))
     kernel, block = special_or_general(partial(round_launcher, w, v, finite))
     blocks = -(-n // block)
     players = blocks + blocks % 2
@@ -52,14 +89,14 @@ def orthogonalise(
     return False
 
 
-def small_launcher(w: View, v: View | None, finite: bool, general: bool) -> Launcher:
+def small_launcher(w: View, v: View | None, general: bool) -> Launcher:
     """The kernel that one program a matrix rotates by, if `general` for any sizes up to a power of two."""
     _, n, length = w.shape
     v_length = v.shape[-1] if v is not None else 0
     pairs, most = power_of_two((n + 1) // 2, 1), power_of_two(max(n, length, v_length), 2)
     sides = (most // 2, most, most) if general else (pairs, power_of_two(length, 2), power_of_two(v_length, 2))
-    constants = _constants(w, v, finite) + tuple(zip(("PAIRS", "LENGTH", "V_LENGTH"), sides, strict=True))
-    warps = 1 if sides[0] <= 4 else 4 if sides[0] <= 16 else 8
+    constants = _constants(w, v) + tuple(zip(("PAIRS", "LENGTH", "V_LENGTH"), sides, strict=True))
+    warps = _warps(w, 2 * sides[0] * max(sides[1:]) * w.dtype.itemsize)
     return kernel_of(MODULE, "jacobi_small", _SMALL, constants, w.dtype, w.storage.device, warps)
 
 
@@ -68,7 +105,7 @@ def round_launcher(w: View, v: View | None, finite: bool, general: bool) -> tupl
 
     Vectors that fit registers, a tile of them, come in blocks: a launch rotates more pairs."""
     length, v_length = w.shape[-1], v.shape[-1] if v is not None else 0
-    device, constants = w.storage.device, _constants(w, v, finite)
+    device, constants = w.storage.device, (*_constants(w, v), ("FINITE", finite))
     most = power_of_two(max(length, v_length)) * w.dtype.itemsize
     block = min(BLOCK, TILE // most)
     if general or block < 2:
@@ -76,12 +113,11 @@ def round_launcher(w: View, v: View | None, finite: bool, general: bool) -> tupl
         return kernel_of(MODULE, "jacobi_round", _ROUND, constants, w.dtype, device, 4), 1
     sides = (block, power_of_two(length), power_of_two(v_length))
     constants += tuple(zip(("B", "LENGTH", "V_LENGTH"), sides, strict=True))
-    warps = min(max(block * most // 2048, 1), 8 if device.backend == "hip" else 16)
-    return kernel_of(MODULE, "jacobi_blocks", _ROUND, constants, w.dtype, device, warps), block
+    return kernel_of(MODULE, "jacobi_blocks", _ROUND, constants, w.dtype, device, _warps(w, block * most)), block
 
 
-def _constants(w: View, v: View | None, finite: bool) -> Constants:
-    return ("VECTORS", v is not None), ("FINITE", finite), ("COMPLEX", is_complex(w))
+def _constants(w: View, v: View | None) -> Constants:
+    return ("VECTORS", v is not None), ("COMPLEX", is_complex(w))
 
 
 def sort_rows(keys: View, keys_out: View, x: View, out: View, *, descending: bool) -> None:

@@ -213,21 +213,26 @@ def polynomial(x, coefficients: tl.constexpr):
 
 
 @triton.jit
+def powers_below(x):
+    """(2^e, 2^-e) for the greatest 2^e that is no more than |x|, within the bounds that keep both normal numbers."""
+    if x.dtype == tl.float32:
+        exponent = tl.minimum(tl.maximum(to_bits(x) & 0x7F800000, 0x00800000), 0x7E800000)
+        return from_bits(exponent), from_bits(0x7F000000 - exponent)
+    else:
+        exponent = tl.minimum(tl.maximum(to_bits(x) & 0x7FF0000000000000, 0x0010000000000000), 0x7FD0000000000000)
+        return from_bits(exponent), from_bits(0x7FE0000000000000 - exponent)
+
+
+@triton.jit
 def hypot(x, y):
     """√(x² + y²), infinite when either is, even beside NaN."""
     x = tl.abs(x)
     y = tl.abs(y)
     larger = tl.where(x < y, y, x)
-    # the sum of squares neither overflows nor loses bits after scaling by a power of two near 1/larger; the bounds keep
-    # the scale and its inverse normal
-    if x.dtype == tl.float32:
-        exponent = tl.minimum(tl.maximum(to_bits(larger) & 0x7F800000, 0x00800000), 0x7E800000)
-        down = from_bits(0x7F000000 - exponent)
-    else:
-        exponent = tl.minimum(tl.maximum(to_bits(larger) & 0x7FF0000000000000, 0x0010000000000000), 0x7FD0000000000000)
-        down = from_bits(0x7FE0000000000000 - exponent)
+    # the sum of squares neither overflows nor loses bits after scaling by a power of two near 1/larger
+    up, down = powers_below(larger)
     a, a_low = two_prod(x * down, x * down)
     b, b_low = two_prod(y * down, y * down)
     s, rest = two_sum(a, b)
-    result = sqrt(s + (rest + (a_low + b_low))) * from_bits(exponent)
+    result = sqrt(s + (rest + (a_low + b_low))) * up
     return tl.where((x == INFINITY) | (y == INFINITY), INFINITY, result)

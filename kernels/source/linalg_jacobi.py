@@ -6,14 +6,20 @@ n, for odd n) rounds, in each of which every vector is in one pair.
 
 import triton
 import triton.language as tl
-from nbx_array.kernels.source.core_math import copysign, div, sqrt
-from nbx_array.kernels.source.linalg_numbers import load, modulus, multiply, square, store
+from nbx_array.kernels.source.core_math import copysign
+from nbx_array.kernels.source.linalg_numbers import load, multiply, square, store
+
+FAR = tl.constexpr(4.0)
+"""A sweep none of whose rotations found a cosine above FAR times the tolerance is the last one: it leaves less."""
 
 
 @triton.jit
 def _pair(i, round, rounds):
     """Pair i of a round: vectors on opposite sides of a circle that turns, one of them in its middle."""
-    return tl.where(i == 0, rounds, (round + i) % rounds), (round - i + rounds) % rounds
+    ahead = round + i
+    behind = round - i
+    ahead = tl.where(ahead < rounds, ahead, ahead - rounds)  # a modulo takes longer than the rotation
+    return tl.where(i == 0, rounds, ahead), tl.where(behind < 0, behind + rounds, behind)
 
 
 @triton.jit
@@ -23,30 +29,48 @@ def _inner(pr, pi, qr, qi, COMPLEX: tl.constexpr):
 
 
 @triton.jit
+def _unit(x, y):
+    """(x, y), whose length is nearly 1, with one that is 1 to rounding."""
+    correction = 1.0 - 0.5 * ((x * x - 1.0) + y * y)
+    return x * correction, y * correction
+
+
+@triton.jit
 def _rotation(a, b, gr, gi, tolerance, COMPLEX: tl.constexpr):
-    """Of vectors p, q with squared lengths a, b and inner product g: whether they are to be rotated, whether that is by
-    far, and c, s, phase with c p - s phase q and s p + c phase q orthogonal to each other.
+    """Of vectors p, q with squared lengths a, b and inner product g: whether they are to be rotated, the cosine of the
+    angle between them, and c, s, phase with c p - s phase q and s p + c phase q orthogonal to each other.
 
-    A sweep none of whose rotations goes by far is the last one: what they leave is smaller than what they found.
+    Every round waits for these numbers. So they are made of reciprocal roots and quotients that a GPU is quick at and
+    may have a few ulp wrong: that matters to their lengths alone.
 
-    Elements of a matrix are about 1 at most. Vectors so short that their squares lose bits to underflow count as zero:
-    turning them would not end, and they are far below the rounding errors of the rest.
+    Vectors so short that their squares lose bits to underflow count as zero: turning them would not end, and they are
+    far below the rounding errors of the rest, whose elements are about 1.
     """
-    size = modulus(gr, gi, COMPLEX)
     least: tl.constexpr = 1e-31 if a.dtype == tl.float32 else 1e-292  # the smallest normal number / epsilon
-    near = tolerance * sqrt(a) * sqrt(b)
-    turn = (size > near) & (a > least) & (b > least)
-    far = turn & (size > 4.0 * near)
-    safe = tl.where(turn, size, 1.0)
-    fr = tl.where(turn, div(gr, safe), 1.0)
-    fi = tl.where(turn, -div(gi, safe), 0.0)
-    zeta = div(b - a, 2.0 * safe)
-    steep = tl.abs(zeta) > 1e9  # where the square may overflow and 1 does not count
-    root = tl.where(steep, tl.abs(zeta), sqrt(1.0 + tl.where(steep, 0.0, zeta) * zeta))
-    t = copysign(div(1.0 + 0.0 * zeta, tl.abs(zeta) + root), zeta)
-    t = tl.where(turn & (tl.abs(zeta) < float("inf")), t, 0.0)
-    c = div(1.0 + 0.0 * t, sqrt(1.0 + t * t))
-    return turn, far, c, c * t, fr, fi
+    long = (a > least) & (b > least)
+    lengths = tl.rsqrt(a)
+    others = tl.rsqrt(b)
+    fr = gr * lengths * others
+    fi = fr
+    if COMPLEX:
+        fi = gi * lengths * others
+        size = tl.rsqrt(fr * fr + fi * fi)
+        cosine = (fr * fr + fi * fi) * size
+        fr, fi = _unit(fr * size, -fi * size)
+        g = gr * fr - gi * fi
+    else:
+        cosine = tl.abs(fr)
+        fr = copysign(1.0 + 0.0 * fr, fr)
+        g = tl.abs(gr)
+    # the cosine and the sine of the double angle, whose tangent is 2 g / (b - a)
+    scale = 1.0 / (a + b)
+    x = (b - a) * scale
+    y = 2.0 * g * scale
+    size = tl.rsqrt(x * x + y * y)
+    square_of_c = 0.5 + 0.5 * tl.abs(x) * size
+    root = tl.rsqrt(square_of_c)
+    c, s = _unit(square_of_c * root, copysign(0.5 * y * size * root, x))
+    return (cosine > tolerance) & long, cosine, c, s, fr, fi
 
 
 @triton.jit
@@ -74,8 +98,8 @@ def _turn(
     LENGTH: tl.constexpr,
     V_LENGTH: tl.constexpr,
 ):
-    """Rotate rows p[i] and q[i] of w, and of v, of those that there are. Which pairs turned by far; whose numbers are
-    not all finite."""
+    """Rotate rows p[i] and q[i] of w, and of v, of those that there are. The cosines and sines of the pairs that
+    turned, else zeros; whose numbers are not all finite."""
     x = tl.arange(0, LENGTH)[None, :]
     live = with_p & with_q
     at_p = p[:, None] * length + x
@@ -87,8 +111,10 @@ def _turn(
     b = tl.sum(square(qr, qi, COMPLEX), 1)
     gr = tl.sum(gr, 1)
     gi = tl.sum(gi, 1) if COMPLEX else gr
-    turn, far, c, s, fr, fi = _rotation(a, b, gr, gi, tolerance, COMPLEX)
+    turn, cosine, c, s, fr, fi = _rotation(a, b, gr, gi, tolerance, COMPLEX)
     turn = turn & live
+    cosine = tl.where(turn, cosine, 0.0)
+    sine = tl.where(turn, tl.abs(s), 0.0)
     turned = turn[:, None] & (x < length)
     qr, qi = multiply(qr, qi, fr[:, None], fi[:, None], COMPLEX)
     c = c[:, None]
@@ -101,7 +127,56 @@ def _turn(
         at_p = p[:, None] * v_length + y
         at_q = q[:, None] * v_length + y
         _rotate(v, at_p, at_q, also, c, s, fr[:, None], fi[:, None], COMPLEX)
-    return far & live, a + b != a + b
+    return cosine, sine, a + b != a + b
+
+
+@triton.jit
+def rotate_all(
+    w,
+    v,
+    n,
+    length,
+    v_length,
+    sweeps,
+    tolerance,
+    VECTORS: tl.constexpr,
+    COMPLEX: tl.constexpr,
+    PAIRS: tl.constexpr,
+    LENGTH: tl.constexpr,
+    V_LENGTH: tl.constexpr,
+):
+    """Sweeps over a small matrix until its rows are orthogonal. Whether more than `sweeps` would be needed; whether a
+    number is not finite.
+
+    A rotation makes the cosine of a pair zero; later ones of the sweep, with n other vectors, mix in the cosines of
+    those, each times a sine. Where that leaves little of them no further sweep need find it.
+    """
+    i = tl.arange(0, PAIRS)
+    players = n + n % 2
+    rounds = players - 1
+    here = i < players // 2
+    left = 1.0 + 0.0 * tolerance
+    odd = n * 0
+    sweep = n * 0
+    while (left > FAR * tolerance) & (sweep < sweeps):
+        cosines = tl.zeros((PAIRS,), w.dtype.element_ty)
+        sines = tl.zeros((PAIRS,), w.dtype.element_ty)
+        odds = tl.zeros((PAIRS,), tl.int32)
+        for round in range(rounds):
+            p, q = _pair(i, round, rounds)
+            cosine, sine, wrong = _turn(
+                w, v, p, q, here & (p < n), here & (q < n), length, v_length, tolerance,
+                VECTORS, COMPLEX, LENGTH, V_LENGTH,
+            )  # fmt: skip
+            cosines = tl.maximum(cosines, cosine)
+            sines = tl.maximum(sines, sine)
+            odds |= wrong.to(tl.int32)
+            tl.debug_barrier()
+        most = tl.max(cosines, 0)
+        left = most * tl.minimum(n * (tl.max(sines, 0) + most), 1.0)
+        odd |= tl.max(odds, 0)
+        sweep += 1
+    return left > FAR * tolerance, odd > 0
 
 
 @triton.jit
@@ -115,42 +190,22 @@ def jacobi_small(
     sweeps,
     tolerance,
     VECTORS: tl.constexpr,
-    FINITE: tl.constexpr,
     COMPLEX: tl.constexpr,
     PAIRS: tl.constexpr,
     LENGTH: tl.constexpr,
     V_LENGTH: tl.constexpr,
 ):
     """All sweeps over a small matrix, one a program. A matrix that takes more than `sweeps` sets the status word to 1,
-    and if all are to be FINITE one with a number that is not to 2."""
+    one with a number that is not finite to 2."""
     words = 2 if COMPLEX else 1
     matrix = tl.program_id(0).to(tl.int64)
     w += matrix * n * length * words
     v += matrix * n * v_length * words
-    i = tl.arange(0, PAIRS)
-    players = n + n % 2
-    rounds = players - 1
-    turns = n * 0 + 1
-    sweep = n * 0
-    wrong = n * 0
-    while (turns > 0) & (sweep < sweeps):
-        turns = n * 0
-        for round in range(rounds):
-            p, q = _pair(i, round, rounds)
-            here = i < players // 2
-            far, odd = _turn(
-                w, v, p, q, here & (p < n), here & (q < n), length, v_length, tolerance,
-                VECTORS, COMPLEX, LENGTH, V_LENGTH,
-            )  # fmt: skip
-            turns += tl.sum(far.to(tl.int32), 0)
-            if FINITE:
-                wrong += tl.sum(odd.to(tl.int32), 0)
-            tl.debug_barrier()
-        sweep += 1
-    if turns > 0:
-        tl.store(status, 1)
-    if wrong > 0:
-        tl.store(status, 2)
+    unfinished, odd = rotate_all(
+        w, v, n, length, v_length, sweeps, tolerance, VECTORS, COMPLEX, PAIRS, LENGTH, V_LENGTH
+    )  # fmt: skip
+    tl.store(status, 1, mask=unfinished)
+    tl.store(status, 2, mask=odd)
 
 
 @triton.jit
@@ -181,23 +236,23 @@ def jacobi_blocks(
     one, other = _pair(tl.program_id(1).to(tl.int64), round, blocks + blocks % 2 - 1)
     first = round == 0
     i = tl.arange(0, B)
-    any = n * 0
-    wrong = n * 0
+    far = tl.zeros((B,), tl.int32)
+    wrong = tl.zeros((B,), tl.int32)
     for step in range(tl.where(first, 2 * B - 1, B)):
         left, right = _pair(i, step, 2 * B - 1)
         left = tl.where(first, left, i)
         right = tl.where(first, right, B + (i + step) % B)
         p = tl.where(left < B, one * B + left, other * B + left - B)
         q = tl.where(right < B, one * B + right, other * B + right - B)
-        far, odd = _turn(
+        cosine, _, odd = _turn(
             w, v, p, q, p < n, q < n, length, v_length, tolerance, VECTORS, COMPLEX, LENGTH, V_LENGTH
         )  # fmt: skip
-        any += tl.sum(far.to(tl.int32), 0)
-        wrong += tl.sum(odd.to(tl.int32), 0)
+        far |= (cosine > FAR * tolerance).to(tl.int32)
+        wrong |= odd.to(tl.int32)
         tl.debug_barrier()
     if FINITE:
-        tl.store(turns, 2, mask=wrong > 0)
-    tl.store(turns, 1, mask=any > 0)
+        tl.store(turns, 2, mask=tl.max(wrong, 0) > 0)
+    tl.store(turns, 1, mask=tl.max(far, 0) > 0)
 
 
 @triton.jit
@@ -241,11 +296,11 @@ def jacobi_round(
                 gi += hi
         aa = tl.sum(a, 0)
         bb = tl.sum(b, 0)
-        turn, far, c, s, fr, fi = _rotation(aa, bb, tl.sum(gr, 0), tl.sum(gi, 0), tolerance, COMPLEX)
+        turn, cosine, c, s, fr, fi = _rotation(aa, bb, tl.sum(gr, 0), tl.sum(gi, 0), tolerance, COMPLEX)
         if FINITE:
             tl.store(turns, 2, mask=aa + bb != aa + bb)
         if turn:
-            tl.store(turns, 1, mask=far)
+            tl.store(turns, 1, mask=cosine > FAR * tolerance)
             for start in range(0, length, BLOCK):
                 at = start + x
                 _rotate(w, p * length + at, q * length + at, at < length, c, s, fr, fi, COMPLEX)
