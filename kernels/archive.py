@@ -24,9 +24,8 @@ from nbx_array.backend.ahead import absent_device, kernels_of, parse_target
 from nbx_array.backend.contract import Device, Target
 from nbx_array.backend.recording import Spec
 from nbx_array.kernels import fused, indexing, matmul, reduction, registry, scan, signature, sort
-from nbx_array.kernels.linalg import jacobi
 from nbx_array.kernels.pointwise import TABLE
-from nbx_array.kernels.registry import INTEGERS, Dtypes, Launches, dtypes_of, factored, flat
+from nbx_array.kernels.registry import INTEGERS, Dtypes, Launches, dtypes_of, flat
 from nbx_array.kernels.rules import rule
 from nbx_array.kernels.types import is_complex, kind
 from nbx_array.memory import View, wrap
@@ -151,16 +150,6 @@ def sorts(device: Device, dtypes: Dtypes) -> Launches:
             yield partial(sort.search, vector, vector, vector, right=right)
 
 
-def rotations(device: Device, dtypes: Dtypes) -> Launches:
-    """Orthogonal vectors of small matrices of any sizes."""
-    nowhere = wrap(0, 0, device, None)
-    for dtype in factored(dtypes):
-        for size in (2, 4, 8, 16, 32, 64):
-            w = View(nowhere, dtype, (1, size, size), (size * size, size, 1))
-            for v in (None, w):
-                yield partial(jacobi.small_launcher, w, v, general=True)
-
-
 FAMILIES: dict[str, Callable[[Device, Dtypes], Launches]] = {
     **{name: registry.FAMILIES[name] for name in ("pointwise", "special", "scalars", "casts", "where", "creation")},
     "mixed": mixed,
@@ -168,7 +157,6 @@ FAMILIES: dict[str, Callable[[Device, Dtypes], Launches]] = {
     "indexing": indexed,
     "matmul": products,
     "linalg": registry.FAMILIES["linalg"],
-    "rotations": rotations,
     "reductions": reductions,
     "fft": registry.FAMILIES["fft"],
     "scan": scans,

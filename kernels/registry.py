@@ -29,7 +29,7 @@ from nbx_array.kernels import (
     signature,
     sort,
 )
-from nbx_array.kernels.linalg import jacobi, panels
+from nbx_array.kernels.linalg import jacobi, panels, spectra
 from nbx_array.kernels.pointwise import SPECIAL, TABLE, Pointwise, UnsupportedDtype, resolve
 from nbx_array.kernels.types import component, default_float, is_complex, kind
 from nbx_array.memory import View, wrap
@@ -320,13 +320,15 @@ def factorisations(device: Device, dtypes: Dtypes) -> Launches:
         for panel in (small, large):
             for side in ("a", "b"):
                 yield partial(matmul.multiply, panel, panel, panel, subtract=True, conjugate=side)
-        for size in (2, 3, 5, 9, 17, 33, 99):
+        for size in (2, 4, 8, 16, 32, 64):
             matrix = View(nowhere, dtype, (1, size, size), (size * size, size, 1))
-            if size <= jacobi.SMALL:
-                yield partial(jacobi.eigh_launcher, matrix)
-            for vectors, finite in ((None, False), (None, True), (matrix, True)):
-                yield partial(jacobi.orthogonalise, matrix, vectors, flag, lambda: 0, lambda: None, finite=finite)
-                yield partial(jacobi.round_launcher, matrix, vectors, finite, general=True)
+            yield partial(spectra.eigh_launcher, matrix)
+            for with_vectors in (True, False):
+                yield partial(spectra.svd_launcher, matrix, with_vectors)
+        matrix = View(nowhere, dtype, (1, 99, 99), (9801, 99, 1))
+        for vectors, finite in ((None, False), (None, True), (matrix, True)):
+            for general in (True, False):
+                yield partial(jacobi.round_launcher, matrix, vectors, finite, general=general)
         for descending in (True, False):
             yield partial(jacobi.sort_rows, keys, keys, large, large, descending=descending)
 

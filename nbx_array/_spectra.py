@@ -1,9 +1,10 @@
 """Eigenvalues and vectors of Hermitian matrices, singular values and vectors: stacks of shape (..., M, N).
 
 By NumPy on the CPU (see `_lapack`), else by kernels: one-sided Jacobi, which is as accurate as any and as happy with a
-stack of small matrices. Its rotations move a matrix through memory n times a sweep; matrices with more than LARGE rows
-are halved until they are no larger, by products: the polar factor of a shifted matrix is a projection onto the
-eigenvectors on one side of the shift (Nakatsukasa and Higham, SIAM J. Sci. Comput. 35, 2013).
+stack of small matrices, each of which one program does all of. Larger ones its rotations move through memory n times a
+sweep; matrices with more than LARGE rows are halved until they are no larger, by products: the polar factor of a
+shifted matrix is a projection onto the eigenvectors on one side of the shift (Nakatsukasa and Higham, SIAM J. Sci.
+Comput. 35, 2013).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from nbx_array._reduction import reduce
 from nbx_array._searching import where
 from nbx_array._sorting import sort
 from nbx_array._statistical import sum
-from nbx_array.kernels.linalg import blocked, jacobi
+from nbx_array.kernels.linalg import blocked, jacobi, spectra
 from nbx_array.kernels.types import component
 
 LARGE = 1024
@@ -60,17 +61,36 @@ def _unfinished(name: str, x: Array) -> LinAlgError:
     return LinAlgError(f"{name}: Jacobi's iteration did not converge, given ({', '.join(map(str, x.shape))})")
 
 
-def _eigen_of_small(name: str, x: Array) -> tuple[Array, Array]:
-    """Ascending eigenvalues and, in rows, eigenvectors of a stack of Hermitian matrices of at most jacobi.SMALL rows,
-    whose lower triangle is read."""
-    n = x.shape[-1]
-    a, flag = realize(reshape(x, (math.prod(x.shape[:-2]), n, n))), _Flag(x.device)
-    work = _new((a.shape[0], jacobi.side(n), jacobi.side(n)), a.dtype, a.device)
+def _work(a: Array) -> Array:
+    """Memory for what a program does to each matrix of a packed stack."""
+    n = spectra.side(a.shape[-1])
+    return _new((a.shape[0], n, n), a.dtype, a.device)
+
+
+def _eigen_of_small(name: str, x: Array, a: Array) -> tuple[Array, Array]:
+    """Ascending eigenvalues and, in rows, eigenvectors of a packed stack of Hermitian matrices of at most spectra.SMALL
+    rows, whose lower triangle is read."""
+    a, work, flag = realize(a), _work(a), _Flag(a.device)
     values, rows = _new(a.shape[:2], component(a.dtype), a.device), _new(a.shape, a.dtype, a.device)
-    jacobi.eigh(a.memory(), work.memory(), values.memory(), rows.memory(), flag.view)
+    spectra.eigh(a.memory(), work.memory(), values.memory(), rows.memory(), flag.address)
     if flag.read():
         raise _unfinished(name, x)
     return values, rows
+
+
+def _svd_of_small(name: str, x: Array, a: Array, count: int, vectors: bool) -> tuple[Array, Array, Array]:
+    """U with `count` columns, S and Vᴴ of a packed stack of matrices of at most spectra.SMALL columns and no more rows
+    than spectra.side of those; where no `vectors` are wanted U and Vᴴ are any arrays."""
+    a, work, flag = realize(a), _work(a), _Flag(a.device)
+    stack, m, n = a.shape
+    values, wanted, left, right = _new((stack, n), component(a.dtype), a.device), None, a, a
+    if vectors:
+        more, left, right = _work(a), _new((stack, count, m), a.dtype, a.device), _new((stack, n, n), a.dtype, a.device)
+        wanted = left.memory(), right.memory(), more.memory()
+    spectra.svd(a.memory(), work.memory(), values.memory(), wanted, flag.address)
+    if flag.read():  # LAPACK, too, raises for NaN and infinity
+        raise _unfinished(name, x)
+    return left.mT, values, right
 
 
 def _sorted(keys: Array, x: Array, *, descending: bool) -> tuple[Array, Array]:
@@ -101,8 +121,8 @@ def _eigen_by_rotations(name: str, a: Array) -> tuple[Array, Array]:
 
     By a shift, as `eigh_small` finds those of small ones.
     """
-    if a.shape[-1] <= jacobi.SMALL:
-        return _eigen_of_small(name, a)
+    if a.shape[-1] <= spectra.SMALL:
+        return _eigen_of_small(name, a, a)
     shift = 2 * _norm_bounds(a)
     w = realize(_conjugate(a) + _one(a) * where(shift > 0, shift, 1.0)[:, None, None])
     _orthogonalise(name, a, w, None)
@@ -229,8 +249,8 @@ def eigh(name: str, x: Array) -> tuple[Array, Array]:
     if _by_numpy(x):
         values, vectors = _lapack.run(name, np.linalg.eigh, x)
         return values, vectors
-    if x.shape[-1] <= jacobi.SMALL:
-        values, rows = _eigen_of_small(name, x)
+    if x.shape[-1] <= spectra.SMALL:
+        values, rows = _eigen_of_small(name, x, reshape(x, (-1, *x.shape[-2:])))
         return reshape(values, x.shape[:-1]), reshape(rows, x.shape).mT
     a, scale = _scaled(tril(x))
     a = realize(tril(a, k=-1) + _adjoint(tril(a, k=-1)) + _one(a) * (real(a) if a.dtype.kind == "c" else a))
@@ -240,9 +260,16 @@ def eigh(name: str, x: Array) -> tuple[Array, Array]:
 
 def _svd(name: str, x: Array, full: bool, vectors: bool) -> tuple[Array, Array, Array]:
     """U, S, Vᴴ of matrices with no fewer rows than columns: R of QR has the adjoint V S Jᴴ, and U is Q J."""
-    n = x.shape[-1]
+    m, n = x.shape[-2:]
+    if n <= spectra.SMALL and m <= spectra.side(n):
+        u, values, vh = _svd_of_small(name, x, reshape(x, (-1, m, n)), m if full else n, vectors)
+        return _as_stack(x, u), reshape(values, (*x.shape[:-2], n)), _as_stack(x, vh)
     a, scale = _scaled(x)
     q, r = _qr(a, complete=full) if vectors else (a, _triangles(a))
+    if n <= spectra.SMALL:
+        u, values, vh = _svd_of_small(name, x, r[:, :n, :], n, vectors)
+        u, values = _rotated(q, u) if vectors else u, values * scale
+        return _as_stack(x, u), reshape(values, (*x.shape[:-2], n)), _as_stack(x, vh)
     w, j = _packed(_conjugate(r[:, :n, :])), None
     if n > LARGE:
         j = _left_vectors(name, _conjugate(w))
@@ -260,12 +287,21 @@ def _svd(name: str, x: Array, full: bool, vectors: bool) -> tuple[Array, Array, 
     v, r = _qr(_packed(w.mT), complete=False)
     phase = sign(_diagonal(realize(r)))
     v = v * where(phase != 0, phase, 1.0)[:, None, :]
+    return _as_stack(x, _rotated(q, j.mT)), values, _as_stack(x, _adjoint(realize(v)))
+
+
+def _rotated(q: Array, u: Array) -> Array:
+    """The first columns of Q by U, and those after them."""
+    n = u.shape[-1]
     if q.shape[-1] == n:
-        q = matmul(q, j.mT)
-    else:
-        q[:, :, :n] = matmul(q[:, :, :n], j.mT)
-    u = reshape(q, (*x.shape[:-1], q.shape[-1]))
-    return u, values, reshape(_adjoint(realize(v)), (*x.shape[:-2], n, n))
+        return matmul(q, u)
+    q[:, :, :n] = matmul(q[:, :, :n], u)
+    return q
+
+
+def _as_stack(x: Array, packed: Array) -> Array:
+    """A packed stack with the leading dimensions of x."""
+    return reshape(packed, (*x.shape[:-2], *packed.shape[-2:]))
 
 
 def svd(name: str, x: Array, *, full: bool) -> tuple[Array, Array, Array]:

@@ -254,13 +254,34 @@ def test_eigenvectors_of_small_matrices(xp, rng, monkeypatch, n, dtype):
     assert np.all(np.isnan(np.asarray(la.eigvalsh(xp.asarray(np.full((n, n), np.nan, dtype))))))
 
 
-def test_launches_of_small_eigenproblems(xp, rng, monkeypatch):
+@pytest.mark.parametrize(("shape", "dtype"), [((33, 33), "float64"), ((64, 63), "complex64"), ((64, 64), "float32")])
+def test_singular_vectors_of_small_matrices(xp, rng, monkeypatch, shape, dtype):
+    """Likewise: of matrices that lack rank, whose missing vectors the kernel finds, too."""
+    monkeypatch.setattr(sys.modules[on_host.__module__], "HOST_ROUTINES", False)
+    la, (m, n), eps = xp.linalg, shape, float(np.finfo(dtype).eps)
+    left = orthonormal(rng, dtype, m)[:, :n]
+    hosts = [(left * spectrum) @ orthonormal(rng, dtype, n) for _, spectrum in spectra(n, eps)]
+    hosts += [host[:, :n] for _, host in hard_matrices(rng, dtype, m)]
+    hosts += [np.ones(shape), np.eye(*shape), np.eye(*shape, 1), np.diag(eps ** np.arange(m))[:, ::-1][:, :n]]
+    stack = np.stack(hosts).astype(dtype)
+    check_svd(xp, la, stack)
+    check_svd(xp, la, np.swapaxes(stack, 1, 2)[::-1])
+    for wrong in (np.nan, np.inf):
+        host = stack.copy()
+        host[2, 5, 3] = wrong
+        for function in (la.svd, la.svdvals):
+            with pytest.raises(np.linalg.LinAlgError, match=r"svd.*\(16, "):
+                function(xp.asarray(host))
+
+
+def test_launches_of_small_spectra(xp, rng, monkeypatch):
     """One, and one that clears the word that it may set."""
     monkeypatch.setattr(sys.modules[on_host.__module__], "HOST_ROUTINES", False)
-    x = xp.asarray(noise(rng, "float32", (7, 5, 5)))
-    before = launch_count()
-    xp.linalg.eigh(x)
-    assert launch_count() - before == 2
+    x = xp.asarray(noise(rng, "float32", (2, 7, 5, 5)))
+    for function in (xp.linalg.eigh, xp.linalg.eigvalsh, xp.linalg.svd, xp.linalg.svdvals):
+        before = launch_count()
+        function(x)
+        assert launch_count() - before == 2
 
 
 def kahan(m, n):

@@ -29,6 +29,14 @@ def _inner(pr, pi, qr, qi, COMPLEX: tl.constexpr):
 
 
 @triton.jit
+def is_short(a):
+    """Whether vectors of such squared lengths count as zero: their squares lose bits to underflow, so that turning them
+    would not end, and they are far below the rounding errors of the rest, whose elements are about 1."""
+    least: tl.constexpr = 1e-31 if a.dtype == tl.float32 else 1e-292  # the smallest normal number / epsilon
+    return a <= least
+
+
+@triton.jit
 def _unit(x, y):
     """(x, y), whose length is nearly 1, with one that is 1 to rounding."""
     correction = 1.0 - 0.5 * ((x * x - 1.0) + y * y)
@@ -42,12 +50,7 @@ def _rotation(a, b, gr, gi, tolerance, COMPLEX: tl.constexpr):
 
     Every round waits for these numbers. So they are made of reciprocal roots and quotients that a GPU is quick at and
     may have a few ulp wrong: that matters to their lengths alone.
-
-    Vectors so short that their squares lose bits to underflow count as zero: turning them would not end, and they are
-    far below the rounding errors of the rest, whose elements are about 1.
     """
-    least: tl.constexpr = 1e-31 if a.dtype == tl.float32 else 1e-292  # the smallest normal number / epsilon
-    long = (a > least) & (b > least)
     lengths = tl.rsqrt(a)
     others = tl.rsqrt(b)
     fr = gr * lengths * others
@@ -70,7 +73,7 @@ def _rotation(a, b, gr, gi, tolerance, COMPLEX: tl.constexpr):
     square_of_c = 0.5 + 0.5 * tl.abs(x) * size
     root = tl.rsqrt(square_of_c)
     c, s = _unit(square_of_c * root, copysign(0.5 * y * size * root, x))
-    return (cosine > tolerance) & long, cosine, c, s, fr, fi
+    return ~is_short(a) & ~is_short(b) & (cosine > tolerance), cosine, c, s, fr, fi
 
 
 @triton.jit
@@ -127,31 +130,18 @@ def _turn(
         at_p = p[:, None] * v_length + y
         at_q = q[:, None] * v_length + y
         _rotate(v, at_p, at_q, also, c, s, fr[:, None], fi[:, None], COMPLEX)
-    return cosine, sine, a + b != a + b
+    return cosine, sine, ~(a + b < float("inf"))
 
 
 @triton.jit
-def rotate_all(
-    w,
-    v,
-    n,
-    length,
-    v_length,
-    sweeps,
-    tolerance,
-    VECTORS: tl.constexpr,
-    COMPLEX: tl.constexpr,
-    PAIRS: tl.constexpr,
-    LENGTH: tl.constexpr,
-    V_LENGTH: tl.constexpr,
-):
-    """Sweeps over a small matrix until its rows are orthogonal. Whether more than `sweeps` would be needed; whether a
-    number is not finite.
+def rotate_all(w, v, n, sweeps, tolerance, VECTORS: tl.constexpr, COMPLEX: tl.constexpr, N: tl.constexpr):
+    """Rotate n rows of N numbers by one program until all are orthogonal, those of v alike. Whether more than `sweeps`
+    would be needed for that; whether a number is not finite.
 
     A rotation makes the cosine of a pair zero; later ones of the sweep, with n other vectors, mix in the cosines of
     those, each times a sine. Where that leaves little of them no further sweep need find it.
     """
-    i = tl.arange(0, PAIRS)
+    i = tl.arange(0, N // 2)
     players = n + n % 2
     rounds = players - 1
     here = i < players // 2
@@ -159,14 +149,13 @@ def rotate_all(
     odd = n * 0
     sweep = n * 0
     while (left > FAR * tolerance) & (sweep < sweeps):
-        cosines = tl.zeros((PAIRS,), w.dtype.element_ty)
-        sines = tl.zeros((PAIRS,), w.dtype.element_ty)
-        odds = tl.zeros((PAIRS,), tl.int32)
+        cosines = tl.zeros((N // 2,), w.dtype.element_ty)
+        sines = tl.zeros((N // 2,), w.dtype.element_ty)
+        odds = tl.zeros((N // 2,), tl.int32)
         for round in range(rounds):
             p, q = _pair(i, round, rounds)
             cosine, sine, wrong = _turn(
-                w, v, p, q, here & (p < n), here & (q < n), length, v_length, tolerance,
-                VECTORS, COMPLEX, LENGTH, V_LENGTH,
+                w, v, p, q, here & (p < n), here & (q < n), N, N, tolerance, VECTORS, COMPLEX, N, N
             )  # fmt: skip
             cosines = tl.maximum(cosines, cosine)
             sines = tl.maximum(sines, sine)
@@ -177,35 +166,6 @@ def rotate_all(
         odd |= tl.max(odds, 0)
         sweep += 1
     return left > FAR * tolerance, odd > 0
-
-
-@triton.jit
-def jacobi_small(
-    w,
-    v,
-    status,
-    n,
-    length,
-    v_length,
-    sweeps,
-    tolerance,
-    VECTORS: tl.constexpr,
-    COMPLEX: tl.constexpr,
-    PAIRS: tl.constexpr,
-    LENGTH: tl.constexpr,
-    V_LENGTH: tl.constexpr,
-):
-    """All sweeps over a small matrix, one a program. A matrix that takes more than `sweeps` sets the status word to 1,
-    one with a number that is not finite to 2."""
-    words = 2 if COMPLEX else 1
-    matrix = tl.program_id(0).to(tl.int64)
-    w += matrix * n * length * words
-    v += matrix * n * v_length * words
-    unfinished, odd = rotate_all(
-        w, v, n, length, v_length, sweeps, tolerance, VECTORS, COMPLEX, PAIRS, LENGTH, V_LENGTH
-    )  # fmt: skip
-    tl.store(status, 1, mask=unfinished)
-    tl.store(status, 2, mask=odd)
 
 
 @triton.jit
@@ -298,7 +258,7 @@ def jacobi_round(
         bb = tl.sum(b, 0)
         turn, cosine, c, s, fr, fi = _rotation(aa, bb, tl.sum(gr, 0), tl.sum(gi, 0), tolerance, COMPLEX)
         if FINITE:
-            tl.store(turns, 2, mask=aa + bb != aa + bb)
+            tl.store(turns, 2, mask=~(aa + bb < float("inf")))
         if turn:
             tl.store(turns, 1, mask=cosine > FAR * tolerance)
             for start in range(0, length, BLOCK):

@@ -213,10 +213,10 @@ def worth(family: str, spec: recording.Spec) -> bool:
     if family == "sort":
         return spec.source.name != "move" and constants.get("INFINITY", 0x7F800000) == 0x7F800000
     if family == "linalg":
-        return not constants.get("COMPLEX") and "jacobi" not in spec.source.name and "qr" not in spec.source.name
+        return not constants.get("COMPLEX") and not re.search("jacobi|small|qr", spec.source.name)
     if family == "fft":
         return constants.get("R", 4) in (3, 4) and constants.get("KIND") != "half"
-    return family != "rotations"
+    return True
 
 
 # ------------------------------------------------------------------------------------------------- the file
