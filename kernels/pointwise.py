@@ -15,6 +15,7 @@ import numpy as np
 from nbx_array.kernels.types import component, kind
 
 BOOL = np.dtype(np.bool_)
+UINT8 = np.dtype(np.uint8)
 
 
 class Pointwise(NamedTuple):
@@ -106,6 +107,7 @@ _ROWS = [
     Pointwise("bitwise_invert", 1, "biu", "same", _e("bitwise_invert"), boolean=_e("logical_not")),
     Pointwise("bitwise_left_shift", 2, "iu", "same", _e("bitwise_left_shift")),
     Pointwise("bitwise_right_shift", 2, "iu", "same", _e("bitwise_right_shift")),
+    Pointwise("bitwise_count", 1, "biu", "count", _e("bitwise_count")),
     # inspection of values
     Pointwise("isfinite", 1, "biufc", "predicate", _e("isfinite"), _c("isfinite")),
     Pointwise("isinf", 1, "biufc", "predicate", _e("isinf"), _c("isinf")),
@@ -207,9 +209,9 @@ def resolve(row: Pointwise, common: np.dtype, default_float: np.dtype) -> tuple[
     match row.rule:
         case "same":
             return common, common
-        case "number":  # bools count as int8, as NumPy has it
+        case "number" | "count":  # bools count as int8, as NumPy has it
             common = np.dtype(np.int8) if k == "b" else common
-            return common, common
+            return common, UINT8 if row.rule == "count" else common
         case "float":
             common = common if k in "fc" else default_float
             return common, common

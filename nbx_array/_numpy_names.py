@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 CHAPTERS = {
+    "_numpy_bits": ("packbits", "unpackbits"),
     "_numpy_files": (
         *("array2string", "array_repr", "array_str", "frombuffer", "fromfile", "fromfunction", "fromiter"),
         *("fromstring", "genfromtxt", "load", "loadtxt", "save", "savetxt", "savez", "savez_compressed"),
@@ -23,12 +24,13 @@ CHAPTERS = {
     ),
     "_numpy_methods": ("copy",),
     "_numpy_pointwise": (
-        *("allclose", "angle", "array_equal", "array_equiv", "cbrt", "deg2rad", "degrees", "divmod", "exp2", "fabs"),
+        *("allclose", "angle", "array_equal", "array_equiv", "bitwise_count", "cbrt", "deg2rad", "degrees", "divmod"),
+        *("exp2", "fabs"),
         *("fix", "float_power", "fmax", "fmin", "fmod", "frexp", "gcd", "heaviside", "isclose", "iscomplex"),
         *("iscomplexobj", "isneginf", "isposinf", "isreal", "isrealobj", "lcm", "ldexp", "logaddexp2", "modf"),
         *("nan_to_num", "rad2deg", "radians", "real_if_close", "rint", "sinc", "spacing"),
     ),
-    "_numpy_products": ("cross", "dot", "einsum", "einsum_path", "inner", "kron", "outer", "vdot"),
+    "_numpy_products": ("cross", "dot", "einsum", "einsum_path", "inner", "kron", "matvec", "outer", "vdot", "vecmat"),
     "_numpy_series": (
         *("bartlett", "blackman", "convolve", "correlate", "ediff1d", "geomspace", "gradient", "hamming", "hanning"),
         *("kaiser", "poly", "polyint", "polysub"),
@@ -63,8 +65,9 @@ CHAPTERS = {
     ),
     "_numpy_types": ("common_type", "isscalar", "iterable", "lib", "min_scalar_type", "ndarray"),
     "_ufunc": ("ufunc",),
+    "special": ("i0",),
 }
-"""The private modules of NumPy's functions, by subject."""
+"""The modules of NumPy's functions, by subject."""
 
 MODULES = {name: module for module, names in CHAPTERS.items() for name in names}
 

@@ -266,6 +266,19 @@ def lcm(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "lcm", x1, x2)
 
 
+@ufunc
+def bitwise_count(x: Array, /) -> Array:
+    """How many bits of each element's magnitude are set.
+
+    x: array of bool or integer dtype. Result: array of x's shape, of uint8. Raises TypeError for other dtypes.
+    Source: NumPy, `bitwise_count`.
+
+    >>> xp.bitwise_count(xp.asarray([7, -8, 0]))
+    Array([3, 1, 0], dtype=uint8, device='cpu')
+    """
+    return core.unary("bitwise_count", x)
+
+
 degrees, radians = rad2deg, deg2rad
 
 

@@ -19,6 +19,7 @@ from nbx_array._numpy_shapes import diagonal
 from nbx_array._order import laid_by
 from nbx_array._out import deliver
 from nbx_array._statistical import sum
+from nbx_array.memory.view import broadcast_shapes
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Array:
@@ -55,6 +56,48 @@ def inner(a: Any, b: Any, /) -> Array:
     """
     x, y = _array(a, "inner"), _array(b, "inner")
     return tensordot(x, y, ((-1,), (-1,))) if x.ndim and y.ndim else multiply(x, y)
+
+
+def matvec(x1: Any, x2: Any, /, out: Any = None) -> Array:
+    """The products of matrices with vectors, over stacks of both.
+
+    x1: shape (..., M, N). x2: shape (..., N). The leading dimensions broadcast. Result: shape (..., M), of the common
+    dtype. Raises ValueError for too few dimensions, for lengths that differ and stacks that do not broadcast.
+    Source: NumPy, `matvec`.
+
+    >>> xp.matvec(xp.asarray([[0, 1], [-1, 0]]), xp.asarray([[1, 2], [3, 4]]))
+    Array([[ 2, -1],
+           [ 4, -3]], device='cpu')
+    """
+    x, y = _stacks("matvec", x1, x2, "(..., m, n) and (..., n)", 2, 1)
+    return deliver("matvec", matmul(y, x.mT) if x.ndim == 2 else matmul(x, y[..., None])[..., 0], out)
+
+
+def vecmat(x1: Any, x2: Any, /, out: Any = None) -> Array:
+    """The products of vectors, conjugated, with matrices, over stacks of both.
+
+    x1: shape (..., N). x2: shape (..., N, M). The leading dimensions broadcast. Result: shape (..., M), of the common
+    dtype. Raises ValueError for too few dimensions, for lengths that differ and stacks that do not broadcast.
+    Source: NumPy, `vecmat`.
+
+    >>> xp.vecmat(xp.asarray([1j, 2]), xp.asarray([[1, 0], [0, 1]]))
+    Array([0.-1.j, 2.+0.j], device='cpu')
+    """
+    x, y = _stacks("vecmat", x1, x2, "(..., n) and (..., n, m)", 1, 2)
+    x = conj(x) if x.dtype.kind == "c" else x
+    return deliver("vecmat", matmul(x, y) if y.ndim == 2 else matmul(x[..., None, :], y)[..., 0, :], out)
+
+
+def _stacks(name: str, x1: Any, x2: Any, shapes: str, left: int, right: int) -> tuple[Array, Array]:
+    """Operands that are stacks of what has `left` and `right` dimensions; ValueError for shapes that do not fit."""
+    x, y = _array(x1, name), _array(x2, name)
+    if x.ndim < left or y.ndim < right or x.shape[-1] != y.shape[-right]:
+        raise ValueError(f"{name}: expected shapes {shapes}, got {x.shape} and {y.shape}")
+    try:
+        broadcast_shapes(x.shape[:-left], y.shape[:-right])
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    return x, y
 
 
 def outer(a: Any, b: Any, out: Any = None) -> Array:

@@ -36,7 +36,7 @@ class Row(NamedTuple):
     name: str
     kinds: str  # of the operands, in NumPy's letters, bfloat16 among "f"
     arity: int = 1
-    result: str = "same"  # "same", "bool", "float" (integers count as float64), "number" (bools as int8), "part"
+    result: str = "same"  # "same", "bool", "uint8", "float" (integers as float64), "number" (bools as int8), "part"
     numpy: Callable[..., Any] | None = None  # where NumPy has another name
     steps: int = 0  # units in the last place that ours may be off; 0: the same bits
     second: Callable[[np.ndarray], np.ndarray] | None = None  # limits the second operand
@@ -91,6 +91,7 @@ ROWS = [
     *(Row(name, "biu", 2) for name in ("bitwise_and", "bitwise_or", "bitwise_xor")),
     Row("bitwise_invert", "biu"),
     *(Row(name, "iu", 2) for name in ("bitwise_left_shift", "bitwise_right_shift")),
+    Row("bitwise_count", "biu", result="uint8"),
     *(Row(name, ALL, result="bool") for name in ("isfinite", "isinf", "isnan")),
     Row("signbit", REAL, result="bool"),
     *(Row(name, REAL) for name in ("floor", "ceil", "trunc")),
@@ -135,6 +136,8 @@ def result_dtype(row: Row, dtype: np.dtype) -> np.dtype:
     match row.result:
         case "bool":
             return np.dtype(bool)
+        case "uint8":
+            return np.dtype(np.uint8)
         case "float":
             return dtype if kind(dtype) in "fc" else np.dtype(np.float64)
         case "number":

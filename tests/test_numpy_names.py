@@ -490,6 +490,36 @@ CASES = [
     ("heaviside", ("line", "nan"), lambda m, a: m.heaviside(a, 0.5)),
     ("logaddexp2", ("line",), lambda m, a: m.logaddexp2(a, a[::-1])),
     ("ldexp", ("line",), lambda m, a: m.ldexp(a, m.arange(13) - 5)),
+    ("i0", ("line", "i8", "0d"), lambda m, a: [m.i0(a), m.i0([0, 1.5]), m.i0(2)]),
+    ("bitwise_count", ("i8", "u1", "b1"), lambda m, a: [m.bitwise_count(a), m.bitwise_count(a[:, 1:2].T)]),
+    (
+        "packbits",
+        ("i8", "u1", "b1", "none", "f8"),
+        lambda m, a: [m.packbits(a, axis=d, bitorder=k) for d in (None, 0, -1) for k in ("big", "little")],
+    ),
+    (
+        "packbits",
+        ("cube",),
+        lambda m, a: [
+            m.packbits(a % 3 > 1, axis=1),
+            m.packbits(a[..., :3] > 5, 2),
+            m.packbits(a[0, 0, 1] > 0),
+            m.packbits(a[0, 0, 0] > 5, 0),
+            m.packbits(m.repeat(a > 5, 4, axis=1), axis=1),
+            m.packbits([1, 0, -3]),
+        ],
+    ),
+    (
+        "unpackbits",
+        ("u1", "none", "f8"),
+        lambda m, a: [
+            *(m.unpackbits(a, axis=d, bitorder=k) for d in (None, 1, -2) for k in ("big", "little")),
+            *(m.unpackbits(a, d, n) for d in (None, 0) for n in (0, 1, 13, 40, 301, -1, -13, -40)),
+            m.unpackbits(a[::-2, 1::3].T, 0),
+            m.unpackbits(a[1, 0]),
+            m.unpackbits(a[1, 0], axis=0, count=-3),
+        ],
+    ),
     ("gcd", ("whole",), lambda m, a: [m.gcd(a, 6), m.lcm(a, a[::-1])]),
     ("round", ("line", "i8"), lambda m, a: [m.round(a * 1.2345, 2), a.round(), m.around(a * 111, -1)]),
     ("clip", ("line", "i8"), lambda m, a: [m.clip(a, -1, 2), a.clip(0, 1), m.clip(a, None, 1)]),
@@ -717,6 +747,20 @@ CASES = [
     ("dot", ("square",), lambda m, a: [m.dot(a, a), m.dot(a, a[0]), a.dot(a), m.dot(a, 2), m.dot([1, 2], [3, 4])]),
     ("dot", ("cube",), lambda m, a: m.dot(a, m.arange(8.0).reshape(4, 2))),
     ("inner", ("square", "c16"), lambda m, a: [m.inner(a, a), m.vdot(a, a)]),
+    *(
+        [
+            (
+                "matvec",
+                ("square", "c16", "i8", "b1"),
+                lambda m, a: [m.matvec(a, a), m.matvec(a, a[0])],
+            ),
+            ("matvec", ("cube", "none"), lambda m, a: [m.matvec(a, a[0]), m.matvec(a[:, None], a), m.matvec(a[0], a)]),
+            ("vecmat", ("square", "c16", "i8", "b1"), lambda m, a: [m.vecmat(a.T, a), m.vecmat(a[:, 0], a)]),
+            ("vecmat", ("cube", "none"), lambda m, a: [m.vecmat(a[..., 0], a), m.vecmat(a[0, :, 0], a)]),
+        ]
+        if hasattr(np, "matvec")
+        else []
+    ),
     ("outer", ("line", "u1"), lambda m, a: [m.outer(a, a), m.kron(a, m.array([1, 2], dtype=a.dtype))]),
     ("cross", ("square",), lambda m, a: m.cross(a, a[::-1])),
     *(
@@ -1190,7 +1234,7 @@ def test_arrays_of_no_dimension_are_scalars(xp):
         hash(x)
 
 
-@pytest.mark.parametrize("name", ["vectorize", "nditer", "matrix", "ma", "char", "float", "i0", "busday_count"])
+@pytest.mark.parametrize("name", ["vectorize", "nditer", "matrix", "ma", "char", "float", "busday_count"])
 def test_names_left_out_say_what_to_use(name, xp):
     with pytest.raises(AttributeError, match=f"has no attribute '{name}'; .*(use|call|write with|asnumpy)"):
         getattr(xp, name)
@@ -1233,6 +1277,18 @@ def test_methods_left_out_say_what_to_use(name, xp):
         (ValueError, lambda xp: setattr(xp.zeros(3).flags, "writeable", False)),
         (ValueError, lambda xp: xp.lib.stride_tricks.as_strided(xp.zeros(3), (5,), (8,))),
         (TypeError, lambda xp: xp.zeros(2).astype(int, casting="safe")),
+        (TypeError, lambda xp: xp.bitwise_count([1.5])),
+        (TypeError, lambda xp: xp.i0([1j])),
+        (TypeError, lambda xp: xp.packbits([1.5])),
+        (ValueError, lambda xp: xp.packbits([1], bitorder="middle")),
+        (np.exceptions.AxisError, lambda xp: xp.packbits(xp.asarray(True), axis=1)),
+        (TypeError, lambda xp: xp.unpackbits([1])),
+        (TypeError, lambda xp: xp.unpackbits(xp.zeros(1, xp.uint8), count=1.5)),
+        (ValueError, lambda xp: xp.unpackbits(xp.zeros(1, xp.uint8), count=-9)),
+        (ValueError, lambda xp: xp.matvec(xp.ones(3), xp.ones(3))),
+        (ValueError, lambda xp: xp.matvec(xp.ones((2, 3)), xp.ones(2))),
+        (ValueError, lambda xp: xp.vecmat(xp.ones(2), xp.ones(2))),
+        (ValueError, lambda xp: xp.vecmat(xp.ones((5, 3)), xp.ones((4, 3, 2)))),
         (TypeError, lambda xp: xp.copyto(xp.zeros(2, int), [1.5, 2])),
         (TypeError, lambda xp: xp.concatenate([xp.ones(2), np.ones(2)])),
     ],

@@ -450,6 +450,18 @@ def bitwise_right_shift(x, y):
         return tl.where(within, x >> tl.where(within, y, 0).to(y.dtype), 0).to(x.dtype)
 
 
+@triton.jit
+def bitwise_count(x):
+    """How many bits of the magnitude are set: added up in pairs, in fours, in bytes, whose sum ends in the highest byte
+    of a product."""
+    ones: tl.constexpr = 2**x.dtype.primitive_bitwidth - 1
+    a = unsigned_magnitude(x)
+    a = a - ((a >> 1) & ones // 3)
+    a = (a & ones // 5) + ((a >> 2) & ones // 5)
+    a = (a + (a >> 4)) & ones // 17
+    return ((a * (ones // 255)) >> (x.dtype.primitive_bitwidth - 8)).to(tl.uint8)
+
+
 # ---- rounding
 
 

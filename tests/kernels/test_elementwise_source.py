@@ -172,6 +172,11 @@ def test_bitwise_invert(dtype, call, rng):
 
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=ids)
+def test_bitwise_count(dtype, call, rng):
+    call("bitwise_count", np.bitwise_count, samples(dtype, rng))
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=ids)
 def test_shifts_beyond_the_width(dtype, call, rng):
     x, y = all_pairs(dtype, rng)
     call("bitwise_left_shift", np.left_shift, x, y)
