@@ -30,12 +30,14 @@ CHAPTERS = {
         *("iscomplexobj", "isneginf", "isposinf", "isreal", "isrealobj", "lcm", "ldexp", "logaddexp2", "modf"),
         *("nan_to_num", "rad2deg", "radians", "real_if_close", "rint", "sinc", "spacing"),
     ),
+    "_numpy_polynomials": (
+        *("poly", "poly1d", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval"),
+        *("roots", "vander"),
+    ),
     "_numpy_products": ("cross", "dot", "einsum", "einsum_path", "inner", "kron", "matvec", "outer", "vdot", "vecmat"),
     "_numpy_series": (
         *("bartlett", "blackman", "convolve", "correlate", "ediff1d", "geomspace", "gradient", "hamming", "hanning"),
-        *("kaiser", "poly", "polyint", "polysub"),
-        *("interp", "polyadd", "polyder", "polyfit", "polymul", "polyval", "roots", "trapezoid", "unwrap"),
-        "vander",
+        *("interp", "kaiser", "trapezoid", "unwrap"),
     ),
     "_numpy_sets": ("in1d", "intersect1d", "setdiff1d", "setxor1d", "union1d", "unique"),
     "_numpy_shapes": (

@@ -1,4 +1,4 @@
-"""NumPy's functions of sampled functions: interpolation, convolution, differences, polynomials, windows."""
+"""NumPy's functions of sampled functions: interpolation, convolution, differences, windows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nbx_array import _statistical, linalg, special
-from nbx_array._array import Array, asnumpy, cast, copy, filled, where
+from nbx_array import _statistical, special
+from nbx_array._array import Array, cast, copy, where
 from nbx_array._creation import _array, _new, arange, linspace
 from nbx_array._data_types import result_type
 from nbx_array._elementwise import (
@@ -25,7 +25,6 @@ from nbx_array._elementwise import (
     logical_and,
     multiply,
     pow,
-    real,
     sqrt,
     subtract,
 )
@@ -33,7 +32,7 @@ from nbx_array._linear_algebra import matmul
 from nbx_array._manipulation import _axes, concat, flip, reshape
 from nbx_array._numpy_shapes import pad, sliding_window_view
 from nbx_array._reduction import inexact
-from nbx_array._searching import nonzero, searchsorted
+from nbx_array._searching import searchsorted
 from nbx_array._sorting import argsort
 from nbx_array._taking import take
 from nbx_array._utility import diff
@@ -240,169 +239,6 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
     front = (slice(None),) * along
     moved = x[(*front, slice(1, None))] + _statistical.cumulative_sum(corrections, axis=along)
     return concat([x[(*front, slice(0, 1))], moved], axis=along)
-
-
-# --------------------------------------------------------------------------------------------------------- polynomials
-
-
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
-    """The matrix of powers of a vector, the highest first. Source: NumPy, `vander`."""
-    x = _array(x, "vander")
-    count = x.size if N is None else operator.index(N)
-    exponents = arange(count, device=x.device)
-    dtype = x.dtype if x.dtype.kind in "fc" else INT64
-    powers = pow(cast(x, dtype)[:, None], cast(exponents, dtype)[None, :])
-    return copy(powers if increasing else flip(powers, axis=1))
-
-
-def polyval(p: Any, x: Any) -> Array:
-    """The polynomial with coefficients p, the highest first, at x, by Horner's scheme. Source: NumPy, `polyval`.
-
-    >>> xp.polyval([1.0, 0.0, 2.0], xp.asarray([3.0]))
-    Array([11.], device='cpu')
-    """
-    coefficients, x = _array(p, "polyval"), _array(x, "polyval")
-    y = x * 0
-    for k in range(coefficients.shape[0]):
-        y = y * x + coefficients[k]
-    return y
-
-
-def polyfit(
-    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
-) -> Any:
-    """The coefficients, the highest first, of the polynomial that fits points best in the sense of least squares.
-
-    full: return the residuals, the rank, the singular values and rcond, too. cov: return the coefficients' covariance,
-    too, scaled by the residuals unless it is "unscaled". Source: NumPy, `polyfit`.
-
-    >>> xp.round(xp.polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1), 6)
-    Array([2., 1.], device='cpu')
-    """
-    x, y = inexact(_array(x, "polyfit")), inexact(_array(y, "polyfit"))
-    if operator.index(deg) < 0:
-        raise ValueError("polyfit: expected deg >= 0")
-    if x.ndim != 1 or y.ndim not in (1, 2) or x.shape[0] != y.shape[0] or not x.size:
-        raise TypeError(f"polyfit: expected x and y to have same length, got {x.shape} and {y.shape}")
-    left = vander(x, deg + 1)
-    if w is not None:
-        weights = inexact(_array(w, "polyfit"))
-        left, y = left * weights[:, None], y * (weights[:, None] if y.ndim == 2 else weights)
-    scale = linalg.vector_norm(left, axis=0)
-    rcond = x.size * float(np.finfo(x.dtype).eps) if rcond is None else rcond
-    c, residuals, rank, s = linalg.lstsq(left / scale, y, rcond)
-    c = c / (scale[:, None] if y.ndim == 2 else scale)
-    if full:
-        return c, residuals, rank, s, rcond
-    if not cov:
-        return c
-    inverse = linalg.inv(matmul(left.T, left) / (scale[:, None] * scale)) / (scale[:, None] * scale)
-    if cov == "unscaled":
-        factor: Any = 1
-    elif x.size <= deg + 1:
-        raise ValueError("polyfit: the number of data points must exceed deg + 1 to scale the covariance matrix")
-    else:
-        factor = residuals / (x.size - deg - 1)
-    return c, inverse * factor if y.ndim == 1 else inverse[:, :, None] * factor
-
-
-def polyadd(a1: Any, a2: Any) -> Array:
-    """The sum of two polynomials' coefficients. Source: NumPy, `polyadd`."""
-    x, y = (z if z.ndim else z[None] for z in (_array(a1, "polyadd"), _array(a2, "polyadd")))
-    n = max(x.size, y.size)
-    dtype = result_type(x, y)
-    x, y = (concat([filled((n - z.size,), 0, dtype, z.device, "polyadd"), cast(z, dtype)]) for z in (x, y))
-    return x + y
-
-
-def polysub(a1: Any, a2: Any) -> Array:
-    """The difference of two polynomials' coefficients. Source: NumPy, `polysub`.
-
-    >>> xp.polysub([2, 10, -2], [3, 10, -4])
-    Array([-1,  0,  2], device='cpu')
-    """
-    return polyadd(a1, -_array(a2, "polysub"))
-
-
-def polymul(a1: Any, a2: Any) -> Array:
-    """The product of two polynomials' coefficients. Source: NumPy, `polymul`."""
-    return convolve(a1, a2)
-
-
-def polyder(p: Any, m: int = 1) -> Array:
-    """The coefficients of the m-th derivative. Source: NumPy, `polyder`."""
-    x = _array(p, "polyder")
-    for _ in range(m):
-        x = x[:-1] * arange(x.size - 1, 0, -1, device=x.device)
-    return x
-
-
-def poly(seq_of_zeros: Any) -> Array:
-    """The coefficients, the highest first, of the polynomial with these zeros, or a square matrix's characteristic one.
-
-    Real where the zeros are real or come in conjugate pairs. Waits for the device, to know. Raises ValueError for more
-    than 2 dimensions and for a matrix that is not square. Source: NumPy, `poly`.
-
-    >>> xp.poly([1.0, 2.0])
-    Array([ 1., -3.,  2.], device='cpu')
-    """
-    zeros = inexact(_array(seq_of_zeros, "poly"))
-    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] and zeros.size:
-        zeros = linalg.eigvals(zeros)
-    elif zeros.ndim > 1:
-        raise ValueError(f"poly: input must be 1d or non-empty square 2d array, got shape {zeros.shape}")
-    zeros = zeros if zeros.ndim else zeros[None]
-    terms = filled((1,), 1, zeros.dtype, zeros.device, "poly")
-    for k in range(zeros.shape[0]):
-        terms = concat([terms, terms[:1] * 0]) - concat([terms[:1] * 0, terms * zeros[k]])
-    if terms.dtype.kind == "c":
-        host = np.sort(asnumpy(zeros))
-        if np.array_equal(host, np.sort(host.conj())):
-            return real(terms)
-    return terms
-
-
-def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
-    """The coefficients of the m-th antiderivative, with the constants k: a number, or one for each.
-
-    Raises ValueError for a negative m or too few constants. Source: NumPy, `polyint`.
-
-    >>> xp.polyint([2.0, 1.0])
-    Array([1., 1., 0.], device='cpu')
-    """
-    x = _array(p, "polyint")
-    if operator.index(m) < 0:
-        raise ValueError("polyint: order of integral must be positive")
-    constants = [0] * m if k is None else list(k) if isinstance(k, (list, tuple)) else [k] * m
-    if len(constants) < m:
-        raise ValueError(f"polyint: takes a constant for each of {m} steps, got {len(constants)}")
-    for constant in constants[:m]:
-        x = concat([x / arange(x.size, 0, -1, device=x.device), inexact(_array([constant], "polyint"))])
-    return x
-
-
-def roots(p: Any) -> Array:
-    """The zeros of a polynomial given by its coefficients: eigenvalues of its companion matrix. Source: NumPy, `roots`.
-
-    Waits for the device, to leave out coefficients of zero at both ends.
-    """
-    x = inexact(_array(p, "roots"))
-    if x.ndim != 1:
-        raise ValueError(f"roots: input must be a rank-1 array, got shape {x.shape}")
-    (places,) = nonzero(x)
-    if not places.size:
-        return x[:0]
-    first, last = int(places[0]), int(places[-1])
-    trailing, x = x.size - 1 - last, x[first : last + 1]
-    n = x.size - 1
-    found = filled((0,), 0, default_complex(x.device), x.device, "roots")
-    if n > 0:
-        companion = _new((n, n), x.dtype, x.device)
-        companion[...] = 0
-        companion[arange(1, n, device=x.device), arange(n - 1, device=x.device)] = 1
-        companion[0] = -x[1:] / x[0]
-        found = linalg.eigvals(companion)
-    return concat([found, filled((trailing,), 0, found.dtype, x.device, "roots")])
 
 
 # ------------------------------------------------------------------------------------------------- numbers and windows

@@ -721,6 +721,17 @@ CASES = [
             m.polyder([1, 2, 3]),
         ],
     ),
+    (
+        "polydiv",
+        ("line", "one", "whole", "i8"),
+        lambda m, a: [
+            *m.polydiv(a.ravel(), [2.0, 1.0, -3.0]),
+            *m.polydiv([1, 2], a.ravel()),
+            *m.polydiv(a.ravel(), a.ravel()),
+            *m.polydiv(a.ravel(), 1j),
+            *m.polydiv(3, 2),
+        ],
+    ),
     ("polyfit", ("line",), lambda m, a: m.polyfit(a, a**2 - a, 2)),
     ("roots", ("f8",), lambda m, a: m.sort(m.real(m.roots([1.0, -6.0, 11.0, -6.0, 0.0])))),
     ("vander", ("whole",), lambda m, a: [m.vander(a, 3), m.vander(a, 3, increasing=True)]),
@@ -922,7 +933,7 @@ def assert_same(got, wanted, tolerance, place="result"):
 WAITS = {
     *("allclose", "array_equal", "array_equiv", "average", "bincount", "choose", "compress", "diag_indices"),
     *("digitize", "extract", "flatnonzero", "gcd", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"),
-    *("in1d", "intersect1d", "ix_", "linalg", "nanargmax", "nonzero", "polyfit"),
+    *("in1d", "intersect1d", "ix_", "linalg", "nanargmax", "nonzero", "polydiv", "polyfit"),
     *("ravel_multi_index", "real_if_close", "roots", "setdiff1d", "tri", "trim_zeros", "union1d", "unique"),
     *("unravel_index", "where"),
 }
@@ -1023,6 +1034,54 @@ def test_more_names(name, xp, rng):
 def test_more_names_refuse(act, xp):
     for module in (xp, np):
         with pytest.raises(ValueError):
+            act(module)
+
+
+def polynomials(m, a):
+    """What `poly1d` does, its coefficients read."""
+    p, q = m.poly1d(a), m.poly1d([2.0, 0.0, 1.0], variable="z")
+    results = [p + q, p - q, p * q, -p, +p, p**0, p**3, p + 1, 1 - p, 3 * p, p * 2.5, p / 4, 2 / p, [1, 2] - p]
+    results += [*(p / q), *(q / p), *(q / [0, 2, 1]), *([1, 2, 3, 4] / q)]
+    results += [p.deriv(), p.deriv(2), p.integ(), p.integ(2, k=[1, 2]), p(q), m.polyadd(p, [1, 2]), m.polysub([1], q)]
+    results += [m.polymul(p, q), *m.polydiv(p, [2.0, 1.0]), m.polyder(q), m.polyint(q, 2), m.polyval(p, q)]
+    results += [m.poly1d(p), m.poly1d([0, 0, 1, 2]), m.poly1d([0, 0]), m.poly1d(3), m.poly1d([1.0, 2.0], True)]
+    assert all(isinstance(x, m.poly1d) for x in results)
+    changed = m.poly1d([1.0, 2.0])
+    changed[3], changed[0] = 7.0, -1.0
+    changed.coeffs *= 2
+    return [
+        *(x.coeffs for x in (*results, changed)),
+        *(p(2), p(a), p([[1.0, 2.0]]), m.polyval(p, a), p[0], p[1], p[99], p[-1]),
+        *(p.c, p.coef, p.coefficients, len(p), p.order, p.o, p.variable, q.variable, list(p)),
+        *(m.sort(m.abs(x)) for x in (q.r, q.roots, m.roots(q))),
+        *(bool(p == m.poly1d(a)), bool(p == q), p != q, p == 3, str(p), str(q), str(-p), str(m.poly1d([0]))),
+        *(str(m.poly1d([1j, 0, 2 + 1j, 3])), str(p**7), repr(q)[:18], np.asarray(q)),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["line", "one", "whole", "sorted"])
+def test_poly1d(kind, xp):
+    a = INPUTS[kind]()
+    with np.errstate(all="ignore"):
+        wanted = polynomials(np, a)
+    assert_same(host(xp, polynomials(xp, xp.asarray(a))), wanted, 1e-9)
+    assert_same(host(xp, [(np.float64(2) * xp.poly1d(xp.asarray(a))).coeffs]), [2.0 * np.poly1d(a).coeffs], 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "act"),
+    [
+        (ValueError, lambda m: m.poly1d([[1.0]])),
+        (ValueError, lambda m: m.poly1d([1.0, 2.0]) ** -1),
+        (ValueError, lambda m: m.poly1d([1.0, 2.0]) ** 0.5),
+        (ValueError, lambda m: m.poly1d([1.0, 2.0]).__setitem__(-1, 3)),
+        (AttributeError, lambda m: setattr(m.poly1d([1.0, 2.0]), "coeffs", 3)),
+        (TypeError, lambda m: hash(m.poly1d([1.0]))),
+    ],
+)
+def test_poly1d_refuses(error, act, xp):
+    for module in (xp, np):
+        with pytest.raises(error):
             act(module)
 
 
@@ -1289,6 +1348,8 @@ def test_methods_left_out_say_what_to_use(name, xp):
         (ValueError, lambda xp: xp.matvec(xp.ones((2, 3)), xp.ones(2))),
         (ValueError, lambda xp: xp.vecmat(xp.ones(2), xp.ones(2))),
         (ValueError, lambda xp: xp.vecmat(xp.ones((5, 3)), xp.ones((4, 3, 2)))),
+        (IndexError, lambda xp: xp.polydiv([], [1.0])),
+        (ValueError, lambda xp: xp.polyder([1.0, 2.0], -1)),
         (TypeError, lambda xp: xp.copyto(xp.zeros(2, int), [1.5, 2])),
         (TypeError, lambda xp: xp.concatenate([xp.ones(2), np.ones(2)])),
     ],
