@@ -66,6 +66,7 @@ CHAPTERS = {
         *("nanvar", "percentile", "ptp", "quantile"),
     ),
     "_numpy_types": ("common_type", "isscalar", "iterable", "lib", "min_scalar_type", "ndarray"),
+    "_numpy_vectorize": ("vectorize",),
     "_ufunc": ("ufunc",),
     "special": ("i0",),
 }
@@ -134,8 +135,7 @@ CONSTANTS = {
 
 _FILES_OF_OBJECTS = "strings, objects, dates and records are NumPy's alone; convert with asnumpy and use numpy"
 ABSENT = {
-    "vectorize": "it would call Python for each element; call the function on arrays, with where() for its branches",
-    "frompyfunc": "it would call Python for each element; call the function on arrays, with where() for its branches",
+    "frompyfunc": "use vectorize(), or call the function on arrays, with where() for its branches",
     "nditer": "it would bring each element to the host; write with whole arrays, or iterate over tolist()",
     "ndenumerate": "it would bring each element to the host; use argwhere(), or enumerate(x.tolist())",
     "broadcast": "use broadcast_arrays() or broadcast_shapes()",

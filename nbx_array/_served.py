@@ -206,6 +206,15 @@ class ndarray(metaclass=_ArrayType):
     __new__ = staticmethod(np.ndarray.__new__)  # type: ignore[assignment]  # that a program's subclasses call
 
 
+class vectorize(np.vectorize):
+    """`numpy.vectorize` of the program: its calls are NumPy's, on the host, and its results the program's."""
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if not callable(self.pyfunc):  # it decorates what it is called with
+            return super().__call__(*args, **keywords)
+        return on_host("vectorize", super().__call__, args, keywords)
+
+
 class Served(types.ModuleType):
     """A module of NumPy's as the program sees it."""
 
@@ -224,6 +233,8 @@ class Served(types.ModuleType):
             served: Any = serve(value)
         elif value is np.ndarray:
             served = ndarray
+        elif value is np.vectorize:
+            served = vectorize
         elif isinstance(value, type):
             served = _with_moved_results(value) if theirs is np.random else value
         elif callable(value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,26 @@ def test_modules_and_missing_files(xp, tmp_path):
     assert done.stdout == "nbx_array._array\n" and done.returncode == 0
     done = run(tmp_path / "absent.py", xp)
     assert done.returncode == 2 and "absent.py" in done.stderr
+
+
+def test_vectorize(xp, tmp_path):
+    """NumPy's own, whose results are ours, whatever its function gives."""
+    path = tmp_path / "vectorized.py"
+    path.write_text(
+        "import numpy as np\n"
+        "f = np.vectorize(lambda v: np.sin(v) if v else 0.0)\n"
+        "@np.vectorize(otypes=[int], excluded=['n'])\n"
+        "def g(v, n): return v * n.sum()\n"
+        "for y in f(np.arange(3)), g(np.arange(3), n=np.ones(2)): print(type(y).__module__, y)\n"
+        "print(np.vectorize(str)(np.arange(2)), isinstance(f, np.vectorize))\n"
+    )
+    done = run(path, xp, "--report")
+    assert done.stdout.splitlines() == [
+        "nbx_array._array [0.         0.84147098 0.90929743]",
+        "nbx_array._array [0 2 4]",
+        "['0' '1'] True",
+    ]
+    assert re.search(r"^vectorize +0 +3$", done.stderr, re.MULTILINE)
 
 
 def test_a_program_that_fails(xp, tmp_path):
