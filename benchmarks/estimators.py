@@ -21,11 +21,11 @@ import gpu_peers
 import numpy as np
 import report
 import scipy.signal
-import scipy.spatial.distance
 import scipy.special
 import scipy.stats
 import sklearn
 from nbx_array.backend.contract import get_device, get_driver
+from scipy.spatial.transform import Rotation
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -44,7 +44,6 @@ class Data(NamedTuple):
     u: Any  # long vectors, normal
     v: Any
     positive: Any
-    other: Any
     kernel: Any  # 4,097 numbers
 
 
@@ -56,8 +55,7 @@ def data(samples: int, length: int) -> Data:
     )
     u, v = rng.standard_normal((2, length), np.float32)
     target = (x @ rng.standard_normal(FEATURES, np.float32)).astype(np.float32)
-    positive, other = np.abs(u) + np.float32(0.1), np.abs(v) + np.float32(0.1)
-    return Data(x, label, target, u, v, positive, other, rng.random(4097, np.float32))
+    return Data(x, label, target, u, v, np.abs(u) + np.float32(0.1), rng.random(4097, np.float32))
 
 
 def mixture(d: Data) -> Any:
@@ -82,9 +80,7 @@ ROWS: dict[str, Callable[[Data], Any]] = {
     "stats.rankdata": lambda d: scipy.stats.rankdata(d.u),
     "signal.fftconvolve": lambda d: scipy.signal.fftconvolve(d.u, d.kernel),
     "signal.hilbert": lambda d: scipy.signal.hilbert(d.u),
-    "signal.detrend": lambda d: scipy.signal.detrend(d.u),
-    "spatial.distance.jensenshannon": lambda d: scipy.spatial.distance.jensenshannon(d.positive, d.other),
-    "spatial.distance.cosine": lambda d: scipy.spatial.distance.cosine(d.u, d.v),
+    "spatial.transform.Rotation": lambda d: Rotation.from_quat(d.x[:, :4]).apply(d.x[:, 4:7]),
     "special.gammaln": lambda d: scipy.special.gammaln(d.positive),
     "special.ndtr": lambda d: scipy.special.ndtr(d.u),
     "special.logsumexp": lambda d: scipy.special.logsumexp(d.x, axis=1),

@@ -44,7 +44,9 @@ def product(
     A_UNIT: tl.constexpr,
     B_UNIT: tl.constexpr,
     OUT_UNIT: tl.constexpr,
-    STEP: tl.constexpr,
+    A_STEP: tl.constexpr,
+    B_STEP: tl.constexpr,
+    OUT_STEP: tl.constexpr,
     WHOLE: tl.constexpr,
     WHOLE_K: tl.constexpr,
     BM: tl.constexpr,
@@ -59,8 +61,8 @@ def product(
     16-bit ones are added up in float32. CONJUGATE: "a" or "b" for the conjugate of that operand.
 
     A program computes a BM by BN tile, GROUP of them in a column next to each other, so that they share b in the cache.
-    A_UNIT, B_UNIT and OUT_UNIT name the axis whose stride is 1, if any; strides are given as multiples of STEP; WHOLE
-    says that tiles fit m and n, WHOLE_K that they fit k.
+    A_UNIT, B_UNIT and OUT_UNIT name the axis whose stride is 1, if any; strides are given as multiples of A_STEP,
+    B_STEP and OUT_STEP; WHOLE says that tiles fit m and n, WHOLE_K that they fit k.
 
     Where k is split, program_id(2) counts its parts, of `steps` times BK each, and their products lie out_part apart.
     """
@@ -77,12 +79,13 @@ def product(
     column = (g % (GROUP * across) // height) * BN + tl.arange(0, BN)
     inner = tl.arange(0, BK)
     words = 2 if COMPLEX else 1
-    row_step = (1 if A_UNIT == "row" else a_row * STEP) * words
-    inner_step = (1 if A_UNIT == "column" else a_column * STEP) * words
-    other_step = (1 if B_UNIT == "row" else b_row * STEP) * words
-    column_step = (1 if B_UNIT == "column" else b_column * STEP) * words
-    ap = a + s * a_stack * (STEP * words) + begin * inner_step + row[:, None] * row_step + inner[None, :] * inner_step
-    bp = b + s * b_stack * (STEP * words) + begin * other_step
+    row_step = (1 if A_UNIT == "row" else a_row * A_STEP) * words
+    inner_step = (1 if A_UNIT == "column" else a_column * A_STEP) * words
+    other_step = (1 if B_UNIT == "row" else b_row * B_STEP) * words
+    column_step = (1 if B_UNIT == "column" else b_column * B_STEP) * words
+    ap = a + s * a_stack * (A_STEP * words) + begin * inner_step
+    ap += row[:, None] * row_step + inner[None, :] * inner_step
+    bp = b + s * b_stack * (B_STEP * words) + begin * other_step
     bp += inner[:, None] * other_step + column[None, :] * column_step
     row_m = row < m
     column_m = column < n
@@ -100,7 +103,7 @@ def product(
                 xi = _tile(tl.load(ap + 1), BM, BK, A_UNIT)
                 yi = _tile(tl.load(bp + 1), BK, BN, B_UNIT)
         else:
-            inner_m = inner < end - k0
+            inner_m = inner < (BK if WHOLE_K else end - k0)  # a mask that is constant along whole vectors
             x_m = row_m[:, None] & inner_m[None, :]
             y_m = inner_m[:, None] & column_m[None, :]
             if COMPLEX:
@@ -125,11 +128,11 @@ def product(
             imaginary = tl.dot(xi, y, imaginary, input_precision=PRECISION, out_dtype=number)
         ap += BK * inner_step
         bp += BK * other_step
-    down_step = (1 if OUT_UNIT == "row" else out_row * STEP) * words
-    across_step = (1 if OUT_UNIT == "column" else out_column * STEP) * words
+    down_step = (1 if OUT_UNIT == "row" else out_row * OUT_STEP) * words
+    across_step = (1 if OUT_UNIT == "column" else out_column * OUT_STEP) * words
     op = (
         out
-        + (part * out_part + s * out_stack) * (STEP * words)
+        + (part * out_part + s * out_stack) * (OUT_STEP * words)
         + row[:, None] * down_step
         + column[None, :] * across_step
     )
