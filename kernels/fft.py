@@ -77,20 +77,25 @@ def calculate(x: View, out: View, n: int, kind: Kind, scale: float) -> None:
     sign = -1.0 if kind.inverse else 1.0
     source, target = x.address, out.address
     aligned = source % 16 == 0
-    paired = n % 2 == 0 and inner == 1 and aligned  # real rows are read as complex ones of half their length
-    if paired and kind.real_input and width == n:
+    complex_input = is_complex(x.dtype)
+    paired = n % 2 == 0 and inner == 1  # real rows are read as complex ones of half their length
+    if paired and not complex_input:
+        if width != n or not aligned:
+            made = rows.scratch(n // 2)
+            rows.prepare(source, made.ptr, n // 2, min(width, n), width, "pairs")
+            source = made.ptr
         halves = rows.scratch(n // 2)
         rows.transform(source, halves.ptr, n // 2, 1.0, 1.0)
-        rows.untangle(halves.ptr, target, n // 2, sign, scale / 2)
+        rows.untangle(halves.ptr, target, n // 2, sign, scale / 2, not kind.real_input)
     elif paired and kind.real_output:
         halves = rows.scratch(n // 2)
         rows.tangle(source, halves.ptr, n // 2, width, -sign)
         rows.transform(halves.ptr, target, n // 2, -1.0, scale)
     else:
         given = n // 2 + 1 if kind.real_output else n
-        if width != n or kind.real_output or not (aligned and is_complex(x.dtype)):
+        if width != n or kind.real_output or not (aligned and complex_input):
             made = rows.scratch(n)
-            form = "half" if kind.real_output else "complex" if is_complex(x.dtype) else "real"
+            form = "half" if kind.real_output else "complex" if complex_input else "real"
             rows.prepare(source, made.ptr, n, min(width, given), width, form)
             source = made.ptr
         if kind.real_input or kind.real_output:
@@ -165,15 +170,16 @@ class _Rows(NamedTuple):
         numbers = (self.outer * n * self.inner, n, self.inner, width)
         self.launch("deliver", width, (x, y), numbers, (), (("REAL", real),))
 
-    def untangle(self, x: int, y: int, m: int, sign: float, scale: float) -> None:
-        """Half the transforms of real rows of 2m from those of their pairs, times 2 · `scale`."""
+    def untangle(self, x: int, y: int, m: int, sign: float, scale: float, whole: bool) -> None:
+        """Half the transforms of real rows of 2m from those of their pairs, or the whole ones, times 2 · `scale`."""
         table, bits = roots(2 * m, self.dtype, self.device)
-        self.launch("untangle", m + 1, (x, y, table.ptr), (self.outer * (m + 1), m, bits), (sign, scale))
+        numbers = (self.outer * (m // 2 + 1), m, bits)
+        self.launch("untangle", 2 * m, (x, y, table.ptr), numbers, (sign, scale), (("WHOLE", whole),))
 
     def tangle(self, x: int, y: int, m: int, width: int, sign: float) -> None:
-        """The reverse, without scale."""
+        """The reverse, without scale, from half the transforms."""
         table, bits = roots(2 * m, self.dtype, self.device)
-        numbers = (self.outer * m, m, min(width, m + 1), width, bits)
+        numbers = (self.outer * (m // 2 + 1), m, min(width, m + 1), width, bits)
         self.launch("tangle", max(m, width), (x, y, table.ptr), numbers, (sign,))
 
     def launch(

@@ -222,12 +222,16 @@ def reductions(device: Device, dtypes: Dtypes) -> Launches:
 
 def transforms(device: Device, dtypes: Dtypes) -> Launches:
     """Fourier transforms: a pass of every radix, first and later, and what comes before and after passes."""
-    kernels: list[tuple[str, dict[str, object]]] = [("prepare", {"KIND": form}) for form in ("complex", "real", "half")]
+    forms = ("complex", "real", "pairs", "half")
+    kernels: list[tuple[str, dict[str, object]]] = [("prepare", {"KIND": form}) for form in forms]
+    kernels.append(("tangle", {}))
     read = len(kernels)  # the others never read an array that is not aligned
     kernels += [("butterflies", {"R": radix, "FIRST": True}) for radix in fft.RADICES]
     kernels += [("butterflies", {"R": radix, "FIRST": False}) for radix in fft.RADICES if radix > 1]
-    kernels += [("deliver", {"REAL": real}) for real in (True, False)]
-    kernels += [(name, {}) for name in fft.ARGUMENTS if name not in ("prepare", "butterflies", "deliver")]
+    kernels += [("deliver", {"REAL": flag}) for flag in (True, False)]
+    kernels += [("untangle", {"WHOLE": flag}) for flag in (True, False)]
+    named = {name for name, _ in kernels}
+    kernels += [(name, {}) for name in fft.ARGUMENTS if name not in named]
     for dtype in _of_kind("c", dtypes):
         for aligned in (True, False):
             for name, constants in kernels[: None if aligned else read]:

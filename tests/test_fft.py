@@ -146,6 +146,28 @@ def test_strided_operands(name, xp, rng):
             check(got, expected(name, array, None, axis), result_dtype(name, "complex64"), 24)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "ihfft"])
+def test_real_rows_padded_and_cut(name, dtype, xp, rng):
+    """Odd widths, and addresses that are no multiples of 16: pairs of numbers that end in the middle of one."""
+    for width, n in [
+        (1, 2),
+        (3, 2),
+        (2, 4),
+        (7, 8),
+        (9, 8),
+        (13, 32),
+        (97, 194),
+        (131, 194),
+        (4099, 8192),
+        (77, 10240),
+    ]:
+        x = numbers(rng, "rfft", (3, width + 1), dtype)
+        a = xp.asarray(x)
+        for view, array in [(a[:, 1:], x[:, 1:]), (a[1, 1:], x[1, 1:]), (a[2, :-1], x[2, :-1])]:
+            check(xp.asnumpy(getattr(xp.fft, name)(view, n=n)), expected(name, array, n), np.dtype(dtype), n)
+
+
 @pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0,), (3, 0, 5)])
 def test_nothing_to_transform(shape, xp):
     for name in ONE_AXIS:

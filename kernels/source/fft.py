@@ -270,8 +270,9 @@ def prepare(
 ):
     """Complex rows y of n elements from rows x of `width`, of which `given` count: the rest are zeros.
 
-    KIND: "complex", "real", or "half": rows whose second half is the conjugate of the first, which alone is given; the
-    imaginary parts of the elements that are their own mates count as zero."""
+    KIND: "complex", "real", "pairs": real rows, whose pairs are the elements (`given` and `width` count numbers, inner
+    is 1), or "half": rows whose second half is the conjugate of the first, which alone is given; the imaginary parts
+    of the elements that are their own mates count as zero."""
     g = tl.program_id(0).to(total.dtype) * BLOCK + tl.arange(0, BLOCK)
     mask = g < total
     column = g % (n * inner)
@@ -280,6 +281,9 @@ def prepare(
     if KIND == "real":
         re = tl.load(x + start + column, mask=mask & (i < given), other=0.0)
         im = tl.zeros_like(re)
+    elif KIND == "pairs":
+        re = tl.load(x + start + 2 * i, mask=mask & (2 * i < given), other=0.0)
+        im = tl.load(x + start + 2 * i + 1, mask=mask & (2 * i + 1 < given), other=0.0)
     elif KIND == "complex":
         re, im = load(x, start + column, mask & (i < given), PAIRED)
     else:
@@ -366,22 +370,31 @@ def convolve(y, factors, total, length, inner, PAIRED: tl.constexpr, BLOCK: tl.c
 
 
 # A real row of 2m numbers is read as m complex ones. Of their transform Z follow the transforms of its even elements,
-# (Z[k] + conj Z[m-k])/2, and of its odd ones, (Z[k] - conj Z[m-k])/2i, and so the real row's own: and back.
+# (Z[k] + conj Z[m-k])/2, and of its odd ones, (Z[k] - conj Z[m-k])/2i, and so the real row's own: and back. Elements k
+# and m - k on one side come of those on the other, so a lane reads and writes both.
 
 
 @triton.jit
-def untangle(x, y, roots, total, m, bits, sign, scale, PAIRED: tl.constexpr, BLOCK: tl.constexpr):
-    """The first m + 1 elements of each real row's transform, times `scale`/2, from that of its pairs."""
+def untangle(x, y, roots, total, m, bits, sign, scale, WHOLE: tl.constexpr, PAIRED: tl.constexpr, BLOCK: tl.constexpr):
+    """The first m + 1 elements of each real row's transform, times `scale`/2, from that of its pairs. `WHOLE`: all 2m
+    elements, of which the others are conjugates."""
     g = tl.program_id(0).to(total.dtype) * BLOCK + tl.arange(0, BLOCK)
     mask = g < total
-    k = g % (m + 1)
-    start = g // (m + 1) * m
-    a, b = load(x, start + tl.where(k == m, 0, k), mask, PAIRED)
-    c, d = load(x, start + tl.where(k == 0, 0, m - k), mask, PAIRED)
+    k = g % (m // 2 + 1)
+    row = g // (m // 2 + 1)
+    a, b = load(x, row * m + k, mask, PAIRED)
+    c, d = load(x, row * m + tl.where(k == 0, 0, m - k), mask, PAIRED)
     p, q = power(roots, k, bits, mask, PAIRED)
-    q = tl.where(k == m, 0.0, q)  # w^m is -1
     re, im = multiply(b + d, c - a, p, q)
-    store(y, g, (a + c + re) * scale, (b - d + im) * (scale * sign), mask, PAIRED)
+    low_re, low_im = (a + c + re) * scale, (b - d + im) * (scale * sign)
+    high_re, high_im = (a + c - re) * scale, (d - b + im) * (scale * sign)
+    other = mask & (2 * k < m)  # the one in the middle is its own mate
+    start = row * (2 * m if WHOLE else m + 1)
+    store(y, start + k, low_re, low_im, mask, PAIRED)
+    store(y, start + m - k, high_re, high_im, other, PAIRED)
+    if WHOLE:
+        store(y, start + 2 * m - k, low_re, -low_im, mask & (k > 0), PAIRED)
+        store(y, start + m + k, high_re, -high_im, other & (k > 0), PAIRED)
 
 
 @triton.jit
@@ -390,12 +403,13 @@ def tangle(x, y, roots, total, m, given, width, bits, sign, PAIRED: tl.constexpr
     rows of `width`; the others are zero. The imaginary parts of the first and the last count as zero."""
     g = tl.program_id(0).to(total.dtype) * BLOCK + tl.arange(0, BLOCK)
     mask = g < total
-    k = g % m
-    start = g // m * width
-    a, b = load(x, start + k, mask & (k < given), PAIRED)
-    c, d = load(x, start + m - k, mask & (m - k < given), PAIRED)
+    k = g % (m // 2 + 1)
+    row = g // (m // 2 + 1)
+    a, b = load(x, row * width + k, mask & (k < given), PAIRED)
+    c, d = load(x, row * width + m - k, mask & (m - k < given), PAIRED)
     b = tl.where(k == 0, 0.0, b * sign)
     d = tl.where(k == 0, 0.0, d * -sign)
     p, q = power(roots, k, bits, mask, PAIRED)
     re, im = multiply(a - c, b - d, p, -q)
-    store(y, g, a + c - im, b + d + re, mask, PAIRED)
+    store(y, row * m + k, a + c - im, b + d + re, mask, PAIRED)
+    store(y, row * m + m - k, a + c + im, re - b - d, mask & (k > 0) & (2 * k < m), PAIRED)
