@@ -19,9 +19,16 @@ from nbx_array.memory import Storage, View, allocate, register_release_hook
 from nbx_array.memory.transfer import as_numpy, from_host
 
 MODULE = "nbx_array.kernels.source.fft"
+DOUBLE_MODULE = "nbx_array.kernels.source.fft_double"
 
 RADICES = (1, 2, 4, 8, 16, 9, 7, 5, 3)
 """Radices of passes whose sets of elements are transformed in registers; 1 is that of a transform of one element."""
+DOUBLES = {32: (8, 4), 64: (8, 8), 128: (16, 8), 256: (16, 16)}
+"""Radices of passes that are two passes in one, with the two's: elements go between registers through shared memory."""
+DOUBLING = {"cuda"}
+"""Backends that have such passes, half the memory traffic: 3 passes over 2^24 elements and not 6."""
+LINE = 128
+"""The bytes of neighbouring elements that a program of such a pass reads and writes: a line of a GPU's caches."""
 LARGEST_FACTOR = 61
 """The largest prime factor that has a pass, of direct sums. Lengths with a larger one go by Bluestein's algorithm."""
 CONVOLVED_BYTES = 1 << 28
@@ -119,7 +126,7 @@ class _Rows(NamedTuple):
 
     def transform(self, x: int, y: int, n: int, sign: float, scale: float) -> None:
         """y = `scale` times the transform of length n of x, with the exponent's sign."""
-        radices = factors(n)
+        radices = factors(n, self.device.backend in DOUBLING)
         if radices:
             self.passes(x, y, n, radices, sign, scale)
         else:
@@ -217,6 +224,11 @@ def _passes(
         if radix in RADICES:
             launcher, block = rows.launcher("butterflies", n, aligned, (("R", radix), ("FIRST", k == 0)))
             numbers = (outer * distance, *numbers)
+        elif radix in DOUBLES:
+            place = "later" if before * inner > 1 else "first" if distance > 1 else "only"
+            constants = (*zip("AB", DOUBLES[radix], strict=True), ("PLACE", place))
+            launcher, block = rows.launcher("double_butterflies", n, aligned, constants)
+            numbers = (outer * distance, *numbers)
         else:
             launcher, block = rows.launcher("direct_sums", n, aligned)
             numbers = (outer * n * inner, *numbers, radix, n)
@@ -228,6 +240,7 @@ def _passes(
 
 ARGUMENTS = {
     "butterflies": ("x y roots", "total distance before inner step bits", "sign scale"),
+    "double_butterflies": ("x y roots", "total distance before inner step bits", "sign scale"),
     "direct_sums": ("x y roots", "total distance before inner step bits radix n", "sign scale"),
     "prepare": ("x y", "total n inner given width", ""),
     "deliver": ("x y", "total n inner width", ""),
@@ -250,15 +263,19 @@ def launcher_of(
     signature = dict.fromkeys(pointers, row.pointer) | dict.fromkeys(integers, "i64" if wide else "i32")
     signature |= dict.fromkeys(reals, row.parameter)
     gpu = device.backend != "cpu"
-    radix = dict(constants).get("R", 1)
-    block = max(128, 512 >> (radix.bit_length() - 1)) if gpu else 256  # a set of 16 elements fills a thread's registers
+    given = dict(constants)
+    if "B" in given:
+        block = LINE // dtype.itemsize
+        warps = given["B"] * block // 32
+    else:  # a set of 16 elements fills a thread's registers
+        block, warps = max(128, 512 >> (given.get("R", 1).bit_length() - 1)) if gpu else 256, 4
     launcher = get_launcher(
-        Source.of(MODULE, name),
+        Source.of(DOUBLE_MODULE if name == "double_butterflies" else MODULE, name),
         tuple(signature.items()),
         (*constants, ("PAIRED", gpu), ("BLOCK", block)),
         device,
         aligned=aligned,
-        options=(("num_warps", 4 if gpu else 1),),
+        options=(("num_warps", warps if gpu else 1),),
     )
     return launcher, block
 
@@ -267,10 +284,10 @@ def launcher_of(
 
 
 @lru_cache(maxsize=1024)
-def factors(n: int) -> tuple[int, ...]:
+def factors(n: int, doubling: bool) -> tuple[int, ...]:
     """The radices of the passes that make up a transform of length n; none where n has a large prime factor."""
     twos = (n & -n).bit_length() - 1
-    passes = -(-twos // 4)
+    passes = -(-twos // (8 if doubling else 4))
     radices = [1 << (twos + k) // passes for k in reversed(range(passes))]
     rest = n >> twos
     for radix in (9, *range(3, LARGEST_FACTOR + 1, 2)):

@@ -8,6 +8,7 @@ its launcher. They are called to learn which kernel that is, and never reach the
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
@@ -228,9 +229,12 @@ def transforms(device: Device, dtypes: Dtypes) -> Launches:
     read = len(kernels)  # the others never read an array that is not aligned
     kernels += [("butterflies", {"R": radix, "FIRST": True}) for radix in fft.RADICES]
     kernels += [("butterflies", {"R": radix, "FIRST": False}) for radix in fft.RADICES if radix > 1]
+    if device.backend in fft.DOUBLING:
+        for (a, b), place in itertools.product(fft.DOUBLES.values(), ("first", "later", "only")):
+            kernels.append(("double_butterflies", {"A": a, "B": b, "PLACE": place}))
     kernels += [("deliver", {"REAL": flag}) for flag in (True, False)]
     kernels += [("untangle", {"WHOLE": flag}) for flag in (True, False)]
-    named = {name for name, _ in kernels}
+    named = {"double_butterflies", *(name for name, _ in kernels)}
     kernels += [(name, {}) for name in fft.ARGUMENTS if name not in named]
     for dtype in _of_kind("c", dtypes):
         for aligned in (True, False):

@@ -14,7 +14,7 @@ from msl import shim
 from nbx_array.backend import archive, compiler, recording
 from nbx_array.backend.ahead import parse_target
 from nbx_array.kernels import archive as command
-from nbx_array.kernels import registry
+from nbx_array.kernels import fft, registry
 
 ROOT = Path(__file__).parents[2]
 
@@ -268,6 +268,8 @@ def entries() -> set[tuple[str, str]]:
 def test_every_kernel_of_the_source_is_listed(target):
     """What is compiled ahead has each at least once, and so has the archive for the targets that it is for."""
     parsed, wanted = parse_target(target), entries()
+    if parsed.backend not in fft.LARGE:
+        wanted.remove(("fft_double", "double_butterflies"))
     assert len(wanted) > 30
     listed = [[s for family in registry.FAMILIES for s in registry.specs(family, parsed)]]
     listed += [command.specs(parsed, command.FAMILIES)] if target in command.TARGETS else []
