@@ -21,12 +21,12 @@ from nbx_array.memory.transfer import as_numpy, from_host
 MODULE = "nbx_array.kernels.source.fft"
 DOUBLE_MODULE = "nbx_array.kernels.source.fft_double"
 
-RADICES = (1, 2, 4, 8, 16, 9, 7, 5, 3)
+RADICES = (1, 2, 4, 8, 16, 27, 9, 7, 5, 3)
 """Radices of passes whose sets of elements are transformed in registers; 1 is that of a transform of one element."""
 DOUBLES = {32: (8, 4), 64: (8, 8), 128: (16, 8), 256: (16, 16)}
 """Radices of passes that are two passes in one, with the two's: elements go between registers through shared memory."""
-DOUBLING = {"cuda"}
-"""Backends that have such passes, half the memory traffic: 3 passes over 2^24 elements and not 6."""
+LARGE = {"cuda"}
+"""Backends that have such passes, and those of radix 27, for less memory traffic: 2^24 elements take 3 and not 6."""
 LINE = 128
 """The bytes of neighbouring elements that a program of such a pass reads and writes: a line of a GPU's caches."""
 LARGEST_FACTOR = 61
@@ -126,7 +126,7 @@ class _Rows(NamedTuple):
 
     def transform(self, x: int, y: int, n: int, sign: float, scale: float) -> None:
         """y = `scale` times the transform of length n of x, with the exponent's sign."""
-        radices = factors(n, self.device.backend in DOUBLING)
+        radices = factors(n, self.device.backend in LARGE)
         if radices:
             self.passes(x, y, n, radices, sign, scale)
         else:
@@ -284,17 +284,18 @@ def launcher_of(
 
 
 @lru_cache(maxsize=1024)
-def factors(n: int, doubling: bool) -> tuple[int, ...]:
+def factors(n: int, large: bool) -> tuple[int, ...]:
     """The radices of the passes that make up a transform of length n; none where n has a large prime factor."""
-    twos = (n & -n).bit_length() - 1
-    passes = -(-twos // (8 if doubling else 4))
-    radices = [1 << (twos + k) // passes for k in reversed(range(passes))]
-    rest = n >> twos
-    for radix in (9, *range(3, LARGEST_FACTOR + 1, 2)):
-        while rest % radix == 0:
-            radices.append(radix)
-            rest //= radix
-    return tuple(radices or [1]) if rest == 1 else ()
+    radices = []
+    most = {2: 8, 3: 3} if large else {2: 4, 3: 2}  # exponents
+    for prime in (2, *range(3, LARGEST_FACTOR + 1, 2)):
+        exponent = 0
+        while n % prime == 0:
+            exponent += 1
+            n //= prime
+        passes = -(-exponent // most.get(prime, 1))
+        radices += [prime ** ((exponent + k) // passes) for k in reversed(range(passes))]
+    return tuple(radices or [1]) if n == 1 else ()
 
 
 def exponentials(t: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:

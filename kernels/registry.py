@@ -223,13 +223,15 @@ def reductions(device: Device, dtypes: Dtypes) -> Launches:
 
 def transforms(device: Device, dtypes: Dtypes) -> Launches:
     """Fourier transforms: a pass of every radix, first and later, and what comes before and after passes."""
+    large = device.backend in fft.LARGE
+    radices = [radix for radix in fft.RADICES if large or radix < 27]
     forms = ("complex", "real", "pairs", "half")
     kernels: list[tuple[str, dict[str, object]]] = [("prepare", {"KIND": form}) for form in forms]
     kernels.append(("tangle", {}))
     read = len(kernels)  # the others never read an array that is not aligned
-    kernels += [("butterflies", {"R": radix, "FIRST": True}) for radix in fft.RADICES]
-    kernels += [("butterflies", {"R": radix, "FIRST": False}) for radix in fft.RADICES if radix > 1]
-    if device.backend in fft.DOUBLING:
+    kernels += [("butterflies", {"R": radix, "FIRST": True}) for radix in radices]
+    kernels += [("butterflies", {"R": radix, "FIRST": False}) for radix in radices if radix > 1]
+    if large:
         for (a, b), place in itertools.product(fft.DOUBLES.values(), ("first", "later", "only")):
             kernels.append(("double_butterflies", {"A": a, "B": b, "PLACE": place}))
     kernels += [("deliver", {"REAL": flag}) for flag in (True, False)]

@@ -70,7 +70,7 @@ def cosine(j, n):
 @triton.constexpr_function
 def larger_factor(n):
     """The larger one of the two factors that a radix is split into; a prime, and 4, is one itself."""
-    return {8: 4, 9: 3, 16: 4}.get(n, n)
+    return {8: 4, 9: 3, 16: 4, 27: 3}.get(n, n)
 
 
 @triton.jit
@@ -149,7 +149,10 @@ def transform(re, im, N: tl.constexpr):
         for a in tl.static_range(A):
             column_re += (re[a * B + b],)
             column_im += (im[a * B + b],)
-        column_re, column_im = transform_small(column_re, column_im, A)
+        if A == 9:  # of 27
+            column_re, column_im = transform(column_re, column_im, A)
+        else:
+            column_re, column_im = transform_small(column_re, column_im, A)
         for a in tl.static_range(A):
             x, y = turn(column_re[a], column_im[a], a * b, N)
             columns_re += (x,)

@@ -42,15 +42,15 @@ def largest_prime(n: int) -> int:
     return found
 
 
-@pytest.mark.parametrize("doubling", [False, True])
-def test_factors(doubling):
+@pytest.mark.parametrize("large", [False, True])
+def test_factors(large):
     for n in range(1, 3000):
-        radices = fft.factors(n, doubling)
+        radices = fft.factors(n, large)
         assert bool(radices) == (largest_prime(n) <= fft.LARGEST_FACTOR)
         assert not radices or math.prod(radices) == n
     for k in range(1, 30):
-        radices = fft.factors(2**k, doubling)
-        assert len(radices) == -(-k // (8 if doubling else 4)) and max(radices) <= 2 * min(radices)
+        radices = fft.factors(2**k, large)
+        assert len(radices) == -(-k // (8 if large else 4)) and max(radices) <= 2 * min(radices)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 12, 1000, 65537, 2**24, 2**31 - 1, 2**40 + 15])
@@ -76,17 +76,17 @@ def test_every_root_is_a_product_of_two_in_the_table(n, rng):
 KINDS = list(fft.ROUTINES)
 
 
-@pytest.fixture(params=[False, True], ids=["single", "double"])
-def doubling(request, monkeypatch):
-    """Passes in pairs, which CUDA has."""
-    monkeypatch.setattr(fft, "DOUBLING", {"cpu"} if request.param else set())
+@pytest.fixture(params=[False, True], ids=["small radices", "large radices"])
+def large(request, monkeypatch):
+    """Large ones are CUDA's."""
+    monkeypatch.setattr(fft, "LARGE", {"cpu"} if request.param else set())
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize("n", [32, 64, 128, 256, 96, 512, 1024, 37 * 64, 2**15 * 3, 2**17])
-def test_double_passes(n, dtype, rng, monkeypatch):
-    """The only, the first and later passes of every radix, along rows and columns, at the accuracy of single ones."""
-    monkeypatch.setattr(fft, "DOUBLING", {"cpu"})
+@pytest.mark.parametrize("n", [27, 32, 64, 108, 128, 256, 96, 512, 1024, 37 * 64, 3**8 * 5, 2**15 * 3, 2**17])
+def test_large_radices(n, dtype, rng, monkeypatch):
+    """The only, the first and later passes of every radix, along rows and columns."""
+    monkeypatch.setattr(fft, "LARGE", {"cpu"})
     for outer, inner in ((1, 1), (3, 1), (1, 17)) if n < 5000 else ((1, 1),):
         x = (rng.normal(size=(outer, n, inner)) + 1j * rng.normal(size=(outer, n, inner))).astype(dtype)
         for kind, function in ((Kind(), np.fft.fft), (Kind(inverse=True), np.fft.ifft)):
@@ -95,7 +95,7 @@ def test_double_passes(n, dtype, rng, monkeypatch):
             assert error <= np.finfo(dtype).eps * math.log2(n) * np.linalg.norm(wanted)
 
 
-@pytest.mark.usefixtures("doubling")
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("kind", KINDS)
 def test_wide_integers_and_unaligned_operands_give_the_same_bits(kind, rng, monkeypatch):
     launcher_of = fft.launcher_of
