@@ -130,14 +130,14 @@ SERIES = [
         0.5,
         0.3,
     ),
-    Series("LOG_GAMMA", "log Γ(2 + f)/f, |f| ≤ 1/2", near_zero(lambda f: mp.loggamma(2 + f) / f), -0.5, 0.5),
+    Series("LOG_GAMMA", "log Γ(2 + f)/f, |f| ≤ 3/4", near_zero(lambda f: mp.loggamma(2 + f) / f), -0.75, 0.75, 4),
     Series(
         "STIRLING",
-        "x (log Γ(x) - (x - 1/2) log x + x - log(2π)/2) in 1/x², x ≥ 8",
+        "x (log Γ(x) - (x - 1/2) log x + x - log(2π)/2) in 1/x², x ≥ 11/4",
         near_zero(lambda z: stirling(1 / mp.sqrt(z)) / mp.sqrt(z)),
         0,
-        1 / 64,
-        0.1,
+        16 / 121,
+        0.4,
     ),
     Series(
         "DIGAMMA",
@@ -148,11 +148,11 @@ SERIES = [
     ),
     Series(
         "DIGAMMA_FAR",
-        "x² (log x - 1/(2x) - ψ(x)) in 1/x², x ≥ 8",
+        "x² (log x - 1/(2x) - ψ(x)) in 1/x², x ≥ 2",
         near_zero(lambda z: (-mp.log(z) / 2 - mp.sqrt(z) / 2 - mp.digamma(1 / mp.sqrt(z))) / z),
         0,
-        1 / 64,
-        0.1,
+        1 / 4,
+        0.25,
     ),
     Series(
         "ZETA",

@@ -140,14 +140,21 @@ def log1p_tail(f):
 
 
 @triton.jit
-def add_multiple_of_ln2(e, f, tail):
-    """e·ln 2 + f + tail for an integer e, the tail much smaller than the sum."""
+def multiple_of_ln2_and(e, f, tail):
+    """e·ln 2 + f + tail for an integer e as high + low: high is within half an ulp of e·ln 2 + f."""
     if f.dtype == tl.float32:
         high, error = quick_two_sum(e * 0.693145751953125, f)
-        return high + (error + tl.fma(e, constant(1.428606765330187e-06, f), tail))
+        return high, error + tl.fma(e, constant(1.428606765330187e-06, f), tail)
     else:
         high, error = quick_two_sum(e * 0.6931471806019545, f)
-        return high + (error + tl.fma(e, constant(-4.2009150726810846e-11, f), tail))
+        return high, error + tl.fma(e, constant(-4.2009150726810846e-11, f), tail)
+
+
+@triton.jit
+def add_multiple_of_ln2(e, f, tail):
+    """e·ln 2 + f + tail for an integer e, the tail much smaller than the sum."""
+    high, low = multiple_of_ln2_and(e, f, tail)
+    return high + low
 
 
 @triton.jit

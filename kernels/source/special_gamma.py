@@ -1,8 +1,9 @@
 """The gamma function and its relatives: gamma, gammaln, digamma.
 
-Below 8 in size the argument is a whole number and a rest f within 1/2 of it: Γ is a polynomial in f times or divided by
-a product of at most ten factors, a pair. Beyond stands Stirling's series, the logarithm and what is added to it as
-pairs; reflected at 0 for negative arguments.
+For gamma, and for the other two below zero, where they have zeros anywhere, numbers are pairs. Below 8 in size the
+argument is a whole number and a rest f within 1/2 of it: Γ is a polynomial in f times or divided by a product of at
+most ten factors. Beyond stands Stirling's series, reflected at 0 for negative arguments. Of positive arguments gammaln
+and digamma need few pairs and a tenth of the instructions.
 """
 
 import triton
@@ -25,7 +26,8 @@ from nbx_array.kernels.source.core_math import (
     two_prod,
     two_sum,
 )
-from nbx_array.kernels.source.exponential import log
+from nbx_array.kernels.source.elementwise import any_lane
+from nbx_array.kernels.source.exponential import log, log1p_tail, multiple_of_ln2_and
 from nbx_array.kernels.source.pairs import exp_pair, log_pair
 from nbx_array.kernels.source.reduce_by_half_pi import half_pi
 from nbx_array.kernels.source.special_coefficients import (
@@ -207,17 +209,46 @@ def gamma(x):
 
 
 @triton.jit
-def gammaln(x):
-    """log |Γ(x)|."""
-    a = tl.abs(x)
+def log_gamma_above_zero(x):
+    """log Γ(x) for finite x > 0. One logarithm serves three expressions: below 11/4, x is 0, 1 or 2 and a rest f
+    within 3/4 of it, and log Γ(2 + f), a polynomial times f, less log(x (x + 1)), log x or nothing; beyond stands
+    Stirling's series. Nothing is lost near the zeros at 1 and 2, where f is exact and so is the logarithm's high part.
+    """
+    small = x < 0.25
+    below = x < 1.25
+    near = x < 2.75
+    f = x - tl.where(below, tl.where(small, 0.0, 1.0), 2.0)
+    if x.dtype == tl.float32:
+        p = polynomial(f, LOG_GAMMA_32)
+        p_low = constant(6.637773886097875e-09, x)
+    else:
+        p = polynomial(f, LOG_GAMMA_64)
+        p_low = constant(4.942915152430645e-18, x)
+    m, e = split(tl.where(below, tl.where(small, tl.fma(x, x, x), x), tl.where(near, 1.0, x)))
+    h, l = multiple_of_ln2_and(e, m - 1.0, log1p_tail(m - 1.0))
+    # the polynomial's last coefficient, 1 - γ, is a pair: in float32 its low part is 0.6 ulp of the result at f = -3/4
+    inner = tl.fma(f, p, negate(h)) + tl.fma(f, p_low, negate(l))
+    # (x - 1/2) (log x - 1) + log(2π)/2 - 1/2 and the series: h - 1 is exact
+    y = div(constant(1.0, x), x)
+    if x.dtype == tl.float32:
+        rest = tl.fma(y, polynomial(y * y, STIRLING_32), constant(1.563417661998301e-08, x)) + 0.4189385175704956
+    else:
+        rest = tl.fma(y, polynomial(y * y, STIRLING_64), constant(-3.8782941580672414e-17, x)) + 0.4189385332046728
+    h -= 1.0
+    rest = tl.fma(h, constant(-0.5, x), rest)
+    return tl.where(near, inner, tl.fma(x, h, tl.fma(x - 0.5, l, rest)))
+
+
+@triton.jit
+def log_gamma_below_zero(x):
+    """log |Γ(x)| for finite x < 0 that is no whole number."""
+    a = negate(x)
     if x.dtype == tl.float32:
         tiny = a < 1e-12
     else:
         tiny = a < 1e-25
     near = a < NEAR
-    pole = is_pole(x)
-    z = tl.where(near & ~tiny & ~pole, x, 2.0)
-    f, up, h, l = ladder(z, constant(0.0, x))
+    f, _, h, l = ladder(tl.where(near & ~tiny, x, -0.5), constant(0.0, x))
     negative = h < 0.0
     h, l = log_of_any_pair(tl.abs(h), tl.where(negative, negate(l), l))
     if x.dtype == tl.float32:
@@ -228,75 +259,107 @@ def gammaln(x):
         p, p_low = two_prod(f, polynomial(f, LOG_GAMMA_64))
         ln_pi = constant(1.1447298858494002, x)
         ln_pi_low = constant(1.0265951162707826e-17, x)
-    h, l = pair_add(p, p_low, tl.where(up, h, negate(h)), tl.where(up, l, negate(l)))
-    result = h + l
-    # far
-    finite = a < INFINITY
-    far = tl.where(finite & ~near, a, NEAR)
-    high, low, factor = log_gamma_far(far)
-    reflected = (x < 0.0) & ~near & finite & ~pole
-    s, s_low, _, _ = sin_cos_pi(tl.where(reflected, far, 0.5))
+    h, l = pair_add(p, p_low, negate(h), negate(l))
+    result = tl.where(tiny, negate(log(a)), h + l)
+    # far, by reflection: no number as large as to overflow has a fraction
+    far = tl.where(near, NEAR + 0.5, a)
+    high, low, _ = log_gamma_far(far)
+    s, s_low, _, _ = sin_cos_pi(far)
     below = s < 0.0
-    s, s_low = pair_mul_float(tl.abs(s), tl.where(below, negate(s_low), s_low), tl.where(reflected, far, 1.0))
+    s, s_low = pair_mul_float(tl.abs(s), tl.where(below, negate(s_low), s_low), far)
     s, s_low = log_of_any_pair(s, s_low)
     s, s_low = pair_add(ln_pi, ln_pi_low, negate(s), negate(s_low))
     s, s_low = pair_add(s, s_low, negate(high), negate(low))
-    result = tl.where(near, result, tl.where(x < 0.0, s + s_low, (high + low) * factor))
-    result = tl.where(tiny, negate(log(a)), result)
-    result = tl.where(pole & (x > -INFINITY), INFINITY, result)
-    return tl.where(finite, result, x)
+    return tl.where(near, result, s + s_low)
 
 
 @triton.jit
-def digamma(x):
-    """The derivative of log Γ."""
-    a = tl.abs(x)
+def gammaln(x):
+    """log |Γ(x)|."""
+    pole = is_pole(x)
+    result = tl.where(pole, INFINITY, log_gamma_above_zero(x))
+    negative = (x < 0.0) & ~pole
+    if any_lane(negative):  # what is positive never pays for the rest
+        result = tl.where(negative, log_gamma_below_zero(tl.where(negative, x, -0.5)), result)
+    return tl.where(tl.abs(x) < INFINITY, result, x)
+
+
+@triton.jit
+def digamma_factors(b, b_low):
+    """(d, d_low, p) with ψ(b + b_low) = (d + d_low) · p for 1 ≤ b ≤ 2; d, the distance from the root, is exact but for
+    its low part."""
+    if b.dtype == tl.float32:
+        return b - DIGAMMA_ROOT_32, b_low - DIGAMMA_ROOT_LOW_32, polynomial(b - 1.5, DIGAMMA_32)
+    else:
+        return b - DIGAMMA_ROOT_64, b_low - DIGAMMA_ROOT_LOW_64, polynomial(b - 1.5, DIGAMMA_64)
+
+
+@triton.jit
+def digamma_above_zero(x):
+    """ψ(x) for finite x > 0: in [1, 2) a polynomial times the distance from the root, below from there by a step of
+    1/x, above log x - 1/(2x) and a series."""
+    below = x < 1.0
+    d, d_low, p = digamma_factors(*two_sum(x, tl.where(below, 1.0, 0.0)))
+    one = constant(1.0, x)
+    y = div(one, x)
+    step = tl.where(below, negate(y), 0.0)
+    step_low = tl.fma(step, x, tl.where(below, 1.0, 0.0)) * step
+    near = tl.fma(d, p, step) + tl.fma(d_low, p, step_low)
+    m, e = split(x)
+    h, l = multiple_of_ln2_and(e, m - 1.0, log1p_tail(m - 1.0))
+    if x.dtype == tl.float32:
+        series = polynomial(y * y, DIGAMMA_FAR_32)
+        tiny = x < 1e-12
+    else:
+        series = polynomial(y * y, DIGAMMA_FAR_64)
+        tiny = x < 1e-25
+    far = h + (l - tl.fma(y * y, series, y * 0.5))
+    return tl.where(tiny, negate(y), tl.where(x < 2.0, near, far))
+
+
+@triton.jit
+def digamma_below_zero(x):
+    """ψ(x) for finite x ≤ 0 that is no whole number."""
+    a = negate(x)
     if x.dtype == tl.float32:
         tiny = a < 1e-12
     else:
         tiny = a < 1e-25
     near = a < NEAR
-    pole = is_pole(x)
     # from the interval [1, 2) by at most nine steps of 1/x
-    z = tl.where(near & ~tiny & ~pole, x, 1.0)
+    z = tl.where(near & ~tiny, x, -0.5)
     k = tl.floor(z)
-    up = k > 1.0
-    count = tl.where(up, k - 1.0, 1.0 - k)
-    first = tl.where(up, z - 1.0, z)
-    step = tl.where(up, z * 0.0 - 1.0, z * 0.0 + 1.0)
+    count = 1.0 - k
     total = z * 0.0
     total_low = z * 0.0
     for i in range(FACTORS):  # unrolled it would make most of the kernel
-        t, t_low = two_sum(first, step * i)
+        t, t_low = two_sum(z, z * 0.0 + i)
         q, q_low = pair_div(constant(1.0, x), constant(0.0, x), t, t_low)
         q, q_low = pair_add(total, total_low, q, q_low)
         total = tl.where(count > i, q, total)
         total_low = tl.where(count > i, q_low, total_low)
     b, b_low = two_sum(constant(1.0, x), z - k)
-    if x.dtype == tl.float32:
-        d, d_low = two_sum(b, constant(-DIGAMMA_ROOT_32, x))
-        p, p_low = pair_mul_float(d, d_low + (b_low - DIGAMMA_ROOT_LOW_32), polynomial(b - 1.5, DIGAMMA_32))
-    else:
-        d, d_low = two_sum(b, constant(-DIGAMMA_ROOT_64, x))
-        p, p_low = pair_mul_float(d, d_low + (b_low - DIGAMMA_ROOT_LOW_64), polynomial(b - 1.5, DIGAMMA_64))
-    h, l = pair_add(p, p_low, tl.where(up, total, negate(total)), tl.where(up, total_low, negate(total_low)))
+    p, p_low = pair_mul_float(*digamma_factors(b, b_low))
+    h, l = pair_add(p, p_low, negate(total), negate(total_low))
     result = h + l
     # far; ψ(-a) = ψ(a) + 1/a + π cot πa
-    finite = a < INFINITY
-    far = tl.where(finite & ~near, a, NEAR)
-    y = div(far * 0.0 + 1.0, far)
-    if x.dtype == tl.float32:
-        series = polynomial(y * y, DIGAMMA_FAR_32)
-    else:
-        series = polynomial(y * y, DIGAMMA_FAR_64)
-    far_result = log(far) - tl.fma(y * y, series, y * 0.5)
-    reflected = (x < 0.0) & ~near & finite & ~pole
-    sh, sl, ch, cl = sin_cos_pi(tl.where(reflected, far, 0.25))
+    far = tl.where(near, NEAR + 0.25, a)
+    sh, sl, ch, cl = sin_cos_pi(far)
     p, p_low = half_pi(x)
     ch, cl = pair_div(ch, cl, sh, sl)
     ch, cl = pair_mul(ch, cl, p + p, p_low + p_low)
-    h, l = two_sum(far_result + y, ch)
-    result = tl.where(near, result, tl.where(x < 0.0, h + (l + cl), far_result))
-    result = tl.where(tiny, div(x * 0.0 - 1.0, x), result)
-    result = tl.where(pole & (x != 0.0), float("nan"), result)
-    return tl.where(finite, result, tl.where(x == INFINITY, x, float("nan")))
+    h, l = two_sum(digamma_above_zero(far) + div(far * 0.0 + 1.0, far), ch)
+    result = tl.where(near, result, h + (l + cl))
+    return tl.where(tiny, div(x * 0.0 - 1.0, x), result)
+
+
+@triton.jit
+def digamma(x):
+    """The derivative of log Γ."""
+    pole = is_pole(x)
+    at_pole = tl.where(x == 0.0, flip_sign(x * 0.0 - INFINITY, x), float("nan"))
+    result = tl.where(pole, at_pole, digamma_above_zero(x))
+    negative = (x < 0.0) & ~pole
+    if any_lane(negative):  # as in gammaln
+        result = tl.where(negative, digamma_below_zero(tl.where(negative, x, -0.5)), result)
+    return tl.where(x < INFINITY, result, x)
