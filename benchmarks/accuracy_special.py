@@ -9,6 +9,7 @@ measured in.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,11 @@ def scaled_bessel(order: int, x: mpf) -> mpf:
 
 def around_half(form: Format) -> list[mpf]:
     return [mpf(0.5) + s * mpf(2) ** -k for k in range(2, form.precision) for s in (1, -1)]
+
+
+def around_bounds(*bounds: float) -> Callable[[Format], list[mpf]]:
+    """Where a function goes over to another expression."""
+    return lambda form: [s * mpf(bound) for bound in bounds for s in (1, -1)]
 
 
 def around_zero_and_two(form: Format) -> list[mpf]:
@@ -280,7 +286,7 @@ FUNCTIONS = [
     Function("erfc", erfc, anywhere, ((-1, 1), (-6, 6), (0, 28)), bound=4),
     Function("erfinv", mp.erfinv, lambda y: np.abs(y) < 1, ((-1, 1), (0.4, 0.7)), around_one, bound=4),
     Function("erfcinv", erfcinv, lambda q: (q > 0) & (q < 2), ((0, 2), (0, 0.6)), around_zero_and_two, bound=4),
-    Function("ndtr", lambda x: erfc(-x / mp.sqrt(2)) / 2, anywhere, NORMAL, bound=4),
+    Function("ndtr", lambda x: erfc(-x / mp.sqrt(2)) / 2, anywhere, NORMAL, around_bounds(0.7), bound=4),
     Function(
         "ndtri",
         lambda p: -mp.sqrt(2) * erfcinv(2 * p),
@@ -289,14 +295,14 @@ FUNCTIONS = [
         around_zero_and_two,
         bound=4,
     ),
-    Function("log_ndtr", log_ndtr, lambda x: x < 40, NORMAL, bound=4),
+    Function("log_ndtr", log_ndtr, lambda x: x < 40, NORMAL, around_bounds(0.7), bound=4),
     Function("gamma", mp.gamma, lambda x: no_pole(300)(x) & (x < 300), GAMMA, around_integers, bound=4),
     Function(
         "gammaln",
         log_gamma,
         no_pole(1e4),
         (*GAMMA, (0.5, 2.5), (0, 1e6)),
-        around_integers,
+        lambda form: around_integers(form) + around_bounds(0.25, 1.25, 2.75)(form),
         unit=beside(log_gamma, lambda x: 0 if x > 0 else mpf(0.25)),
         bound=4,
     ),

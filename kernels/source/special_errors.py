@@ -22,7 +22,7 @@ from nbx_array.kernels.source.core_math import (
     two_prod,
     two_sum,
 )
-from nbx_array.kernels.source.exponential import log, log1p, log_of_pair
+from nbx_array.kernels.source.exponential import log, log_of_pair
 from nbx_array.kernels.source.pairs import exp_pair
 from nbx_array.kernels.source.special_coefficients import (
     ERF_32,
@@ -103,35 +103,48 @@ def root_half_times(x):
 
 
 @triton.jit
-def ndtr(x):
-    """erfc(-x/√2)/2, the exponent being -x²/2 exactly."""
-    a = tl.abs(x)
-    near = a < 0.7
-    if x.dtype == tl.float32:
+def central(x):
+    """ndtr(x) for |x| ≤ 0.7."""
+    z, _ = root_half_times(x)
+    return tl.fma(erf_near(z), constant(0.5, x), constant(0.5, x))
+
+
+@triton.jit
+def normal_tail(a):
+    """(ndtr(-a), h, l) for a ≥ 0 with the pair h + l = erfcx(a/√2): the exponent is -a²/2 exactly."""
+    if a.dtype == tl.float32:
         b = tl.where(a > 16.0, 16.0, a)
     else:
         b = tl.where(a > 40.0, 40.0, a)
     square, low = two_prod(b, b)
     eh, el, n = exp_minus_pair(square * 0.5, low * 0.5)
-    h, l = erfcx_pair(*root_half_times(b))
-    half = scale(tl.fma(eh, h, tl.fma(eh, l, el * h)) * 0.5, n)
-    z, _ = root_half_times(tl.where(near, x, 0.0))
-    central = tl.fma(erf_near(z), constant(0.5, x), constant(0.5, x))
-    return tl.where(near, central, tl.where(x > 0.0, 1.0 - half, half))
+    h, l = erfcx_pair(*root_half_times(tl.where(a < 1e30, a, 1e30)))
+    return scale(tl.fma(eh, h, tl.fma(eh, l, el * h)) * 0.5, n), h, l
+
+
+@triton.jit
+def ndtr(x):
+    """erfc(-x/√2)/2."""
+    a = tl.abs(x)
+    near = a < 0.7
+    tail, _, _ = normal_tail(a)
+    return tl.where(near, central(tl.where(near, x, 0.0)), tl.where(x > 0.0, 1.0 - tail, tail))
 
 
 @triton.jit
 def log_ndtr(x):
-    """log(ndtr(x)): below -0.7 without the exponential, above 0.7 through the other tail."""
+    """log(ndtr(x)) by one logarithm: up to -0.7 of erfcx/2, less x²/2, from 0.7 on of 1 less the tail."""
     a = tl.abs(x)
     near = a < 0.7
-    above = x > 0.7
-    p = ndtr(tl.where(above, negate(x), tl.where(near, x, 0.0)))
-    h, l = erfcx_pair(*root_half_times(tl.where(a < 1e30, a, 1e30)))
+    above = x >= 0.7
+    tail, h, l = normal_tail(a)
+    one, rest = two_sum(constant(1.0, x), negate(tail))
+    h = tl.where(above, one, tl.where(near, central(tl.where(near, x, 0.0)), h * 0.5))
+    l = tl.where(above, rest, tl.where(near, 0.0, l * 0.5))
+    logarithm = tl.where(above & (h == 1.0), negate(tail), log_of_pair(h, l, 0.0))
     square, low = two_prod(a, a)
-    below = (log_of_pair(h * 0.5, l * 0.5, 0.0) - low * 0.5) - square * 0.5
-    below = tl.where(a < 1e15, below, square * -0.5)
-    return tl.where(above, log1p(negate(p)), tl.where(near, log(p), below))
+    below = tl.where(a < 1e15, (logarithm - low * 0.5) - square * 0.5, square * -0.5)
+    return tl.where(above | near, logarithm, below)
 
 
 # The inverses are computed times a factor, 1 or √2, as the normal distribution's needs it.
