@@ -99,6 +99,7 @@ SERIES = [
         1,
         0.13,
     ),
+    Series("LOG_ERFC", "log erfc(x), 1 ≤ x ≤ 6", lambda x: mp.log(mp.erfc(x)), 1, 6, 0.15),
     Series(
         "ERFCX",
         "(1 + 2x) exp(x²) erfc(x) - 1 in t = (x - 3.75)/(x + 3.75), x ≥ 0",

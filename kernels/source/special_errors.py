@@ -22,7 +22,7 @@ from nbx_array.kernels.source.core_math import (
     two_prod,
     two_sum,
 )
-from nbx_array.kernels.source.exponential import log, log_of_pair
+from nbx_array.kernels.source.exponential import exp, log, log_of_pair
 from nbx_array.kernels.source.pairs import exp_pair
 from nbx_array.kernels.source.special_coefficients import (
     ERF_32,
@@ -33,6 +33,8 @@ from nbx_array.kernels.source.special_coefficients import (
     ERFCX_64,
     ERFINV_32,
     ERFINV_64,
+    LOG_ERFC_32,
+    LOG_ERFC_64,
 )
 
 
@@ -81,8 +83,15 @@ def erfc_far(x):
 
 @triton.jit
 def erf(x):
+    """Above 1 it is 1 - exp(log erfc x): of at most 0.16 that is taken away single numbers have digits enough."""
     a = tl.abs(x)
-    return tl.where(a < 1.0, erf_near(tl.where(a < 1.0, x, 0.0)), flip_sign(1.0 - erfc_far(a), x))
+    near = a < 1.0
+    b = tl.where(near, 1.0, tl.where(a > 6.0, 6.0, a))
+    if x.dtype == tl.float32:
+        logarithm = polynomial(b, LOG_ERFC_32)
+    else:
+        logarithm = polynomial(b, LOG_ERFC_64)
+    return tl.where(near, erf_near(tl.where(near, x, 0.0)), flip_sign(1.0 - exp(logarithm), x))
 
 
 @triton.jit
