@@ -3,7 +3,7 @@
 For gamma, and for the other two below zero, where they have zeros anywhere, numbers are pairs. Below 8 in size the
 argument is a whole number and a rest f within 1/2 of it: Γ is a polynomial in f times or divided by a product of at
 most ten factors. Beyond stands Stirling's series, reflected at 0 for negative arguments. Of positive arguments gammaln
-and digamma need few pairs and a tenth of the instructions.
+and digamma need few pairs and at most a sixth of the instructions.
 """
 
 import triton
