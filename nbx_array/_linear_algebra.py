@@ -24,6 +24,10 @@ from nbx_array.memory.view import broadcast_shapes, broadcast_strides, collapse,
 
 _FLOAT32 = np.dtype(np.float32)
 _INT64 = np.dtype(np.int64)
+_TINY, _MANY = 4, 1024
+"""On a GPU so many products, or more, of matrices with at most so many rows and columns are sums of products, element
+by element: one program a product starts longer than it works. 10^6 rotations of vectors took 2.9 ms so on an H200,
+torch's 1.5."""
 
 
 def matmul(x1: Array, x2: Array, /, out: Any = None) -> Array:
@@ -59,11 +63,16 @@ def matmul(x1: Array, x2: Array, /, out: Any = None) -> Array:
         stack = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError as error:
         raise ValueError(f"matmul: {error}") from None
-    product = _new((*stack, m, n), dtype, x1.device)
-    if product.size:
-        count = math.prod(stack)
-        target = product.memory()._replace(shape=(count, m, n), strides=contiguous_strides((count, m, n)))
-        kernels.matmul(_stacked(a, stack), _stacked(b, stack), target)
+    count = math.prod(stack)
+    exact = dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize > 2)
+    if exact and count >= _MANY and max(m, n, k) <= _TINY and x1.device.backend != "cpu":
+        left, right = (from_view(Array, view) for view in (a, b))
+        product = sum(left[..., :, None, :] * right.mT[..., None, :, :], axis=-1, dtype=dtype)
+    else:
+        product = _new((*stack, m, n), dtype, x1.device)
+        if product.size:
+            target = product.memory()._replace(shape=(count, m, n), strides=contiguous_strides((count, m, n)))
+            kernels.matmul(_stacked(a, stack), _stacked(b, stack), target)
     view = product.memory()
     keep = [i for i in range(len(view.shape)) if not _dropped(i, len(stack), x1, x2)]
     shape = tuple(view.shape[i] for i in keep)

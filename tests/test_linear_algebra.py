@@ -95,6 +95,21 @@ def test_products_of_float32_are_rounded_once_a_term(m, k, n, xp, rng, monkeypat
     assert (abs(got - exact) <= 1.01 * k * 2.0**-24 * size).all()
 
 
+@pytest.mark.parametrize("name", ["int8", "int64", "uint32", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize(
+    ("left", "right"), [((1031, 3, 3), (1031, 3, 1)), ((31, 1, 4, 2), (37, 2, 4)), ((2048, 1, 4), (4,))]
+)
+def test_many_products_of_tiny_matrices(name, left, right, xp, rng):
+    """On a GPU they are not a program each; operands are strided, stacks broadcast, vectors drop a dimension."""
+    dtype = DTYPES[name]
+    x, y = (random_values(dtype, int(np.prod(shape)), rng).reshape(shape) for shape in (left, right))
+    if kind(dtype) in "fc":
+        x, y = (rng.normal(size=shape).astype(dtype) for shape in (left, right))
+    got = xp.asarray(np.repeat(x, 2, -1))[..., ::2] @ xp.asarray(y[::-1].copy())[::-1]
+    assert got.dtype == dtype and got.shape == (x @ y).shape
+    agree(xp.asnumpy(got), x, y)
+
+
 LONG = [((), 64, 9999, 64), ((), 1, 1025, 70), ((2,), 5, 4096, 4), ((3, 1), 1, 2050, 1), ((), 70, 1500, 33)]
 
 
