@@ -221,10 +221,13 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
 
 def beside_ndarray(name: str, ndarray: np.ndarray, device: Device) -> Array:
     """An ndarray that meets our arrays in an operator or a universal function, as one of ours: on the CPU, where it is
-    copied as `asarray` does. TypeError on a GPU, where nothing moves unseen, and for what is no number."""
-    if device.backend != "cpu" or ndarray.dtype.kind not in "biufc":
+    copied as `asarray` does. TypeError on a GPU, where nothing moves unseen, for what is no number, and for a subclass
+    that NumPy's arrays would leave the operator to: its elements are not all that it means (a mask, a unit)."""
+    if device.backend != "cpu" or ndarray.dtype.kind not in "biufc" or ndarray.__array_priority__ > 0:
+        kind = type(ndarray)
         raise TypeError(
-            f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray"
+            f"{name}: a {kind.__module__}.{kind.__name__} does not mix with nbx_array arrays; convert it with "
+            "nbx_array.asarray"
         )
     return from_numpy(ndarray, device)
 

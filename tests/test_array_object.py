@@ -279,6 +279,7 @@ def test_numpy_functions_are_ours(xp):
     assert x.tolist() == [2, 5]
 
 
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # of numpy.matrix
 @pytest.mark.parametrize(
     "act",
     [
@@ -293,6 +294,13 @@ def test_numpy_functions_are_ours(xp):
         lambda x, a: x.__setitem__(slice(None), a),
         lambda x, a: x * a.astype(str),
         lambda x, a: x @ a.astype(object),
+        lambda x, a: x + np.ma.array(a, mask=[True, False]),
+        lambda x, a: x == np.ma.array(a, mask=[True, False]),
+        lambda x, a: operator.imul(x, np.ma.array(a)),
+        lambda x, a: np.hypot(x, np.ma.array(a)),
+        lambda x, a: x * np.matrix(a),
+        lambda x, a: np.matrix(a) + x,
+        lambda x, a: x @ np.matrix(a).T,
     ],
 )
 def test_ndarrays_do_not_mix(act, xp):
