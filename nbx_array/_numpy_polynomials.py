@@ -10,7 +10,7 @@ import numpy as np
 
 from nbx_array import linalg
 from nbx_array._array import Array, asnumpy, cast, copy, filled
-from nbx_array._creation import _array, _new, arange
+from nbx_array._creation import _array, _new, arange, zeros_like
 from nbx_array._data_types import result_type
 from nbx_array._elementwise import abs, less_equal, logical_not, pow, real
 from nbx_array._linear_algebra import matmul
@@ -45,8 +45,8 @@ def polyval(p: Any, x: Any) -> Any:
     Array([11.], device='cpu')
     """
     coefficients, at = _operands("polyval", p, x)
-    y, at = (0, x) if isinstance(x, poly1d) else (at * 0, at)
-    for k in range(coefficients.shape[0]):
+    y, at = (0, x) if isinstance(x, poly1d) else (zeros_like(at), at)
+    for k in range(len(coefficients)):
         y = y * at + coefficients[k]
     return y
 
@@ -91,10 +91,7 @@ def polyfit(
 
 def polyadd(a1: Any, a2: Any) -> Any:
     """The sum of two polynomials' coefficients. Source: NumPy, `polyadd`."""
-    x, y = atleast_1d(*_operands("polyadd", a1, a2))
-    n = max(x.size, y.size)
-    dtype = result_type(x, y)
-    x, y = (concat([filled((n - z.size,), 0, dtype, z.device, "polyadd"), cast(z, dtype)]) for z in (x, y))
+    x, y = _aligned("polyadd", a1, a2)
     return _like(x + y, a1, a2)
 
 
@@ -104,25 +101,30 @@ def polysub(a1: Any, a2: Any) -> Any:
     >>> xp.polysub([2, 10, -2], [3, 10, -4])
     Array([-1,  0,  2], device='cpu')
     """
-    x, y = _operands("polysub", a1, a2)
-    return _like(polyadd(x, -y), a1, a2)
+    x, y = _aligned("polysub", a1, a2)
+    return _like(x - y, a1, a2)
 
 
 def polymul(a1: Any, a2: Any) -> Any:
-    """The product of two polynomials' coefficients. Source: NumPy, `polymul`."""
-    return _like(convolve(*_operands("polymul", a1, a2)), a1, a2)
+    """The product of two polynomials' coefficients, of which leading zeros are left out; that takes waiting for the
+    device. Source: NumPy, `polymul`."""
+    x, y = _operands("polymul", a1, a2)
+    return _like(convolve(poly1d(x).coeffs, poly1d(y).coeffs), a1, a2)
 
 
 def polydiv(u: Any, v: Any) -> Any:
     """The quotient and the remainder of two polynomials' coefficients, floating point.
 
     The remainder is without leading coefficients of at most 1e-8 in size, which takes waiting for the device. A few
-    launches for each coefficient of the quotient. Raises IndexError for no coefficients. Source: NumPy, `polydiv`.
+    launches for each coefficient of the quotient. Raises IndexError for no coefficients, ValueError for more than one
+    dimension. Source: NumPy, `polydiv`.
 
     >>> xp.polydiv([3.0, 5.0, 2.0], [2.0, 1.0])
     (Array([1.5 , 1.75], device='cpu'), Array([0.25], device='cpu'))
     """
     x, y = map(inexact, atleast_1d(*_operands("polydiv", u, v)))
+    if x.ndim > 1 or y.ndim > 1:
+        raise ValueError(f"polydiv: takes vectors of coefficients, got shapes {x.shape} and {y.shape}")
     dtype = result_type(x, y)
     m, n = x.size, y.size
     if not m or not n:
@@ -221,6 +223,13 @@ def _operands(name: str, *given: Any) -> list[Any]:
     given = tuple(x.coeffs if isinstance(x, poly1d) else x for x in given)
     device = next((x.device for x in given if isinstance(x, Array)), None)
     return [_array(x, name, device) for x in given]
+
+
+def _aligned(name: str, *given: Any) -> list[Array]:
+    """Coefficients of one dtype, the shorter ones behind zeros."""
+    arrays = atleast_1d(*_operands(name, *given))
+    n, dtype = max(x.size for x in arrays), result_type(*arrays)
+    return [concat([filled((n - x.size,), 0, dtype, x.device, name), cast(x, dtype)]) for x in arrays]
 
 
 def _like(coefficients: Array, *given: Any) -> Any:
@@ -371,5 +380,5 @@ class poly1d:
             raise ValueError(f"poly1d: power to non-negative integers only, got {exponent!r}")
         result = _array([1], "poly1d", self._coeffs.device)
         for _ in range(int(exponent)):
-            result = polymul(self._coeffs, result)
+            result = convolve(self._coeffs, result)
         return poly1d(result)

@@ -505,8 +505,9 @@ def _framed(x: Array, widths: list[tuple[int, int]], values: Any) -> Array:
     )
     for axis, ((a, b), (first, last)) in enumerate(zip(widths, values, strict=True)):
         inside = [slice(w, w + n) for n, (w, _) in zip(x.shape[axis + 1 :], widths[axis + 1 :], strict=True)]
-        for piece, value in ((slice(0, a), first), (slice(a + x.shape[axis], None), last)):
-            if a if piece.start == 0 else b:
+        end = a + x.shape[axis]
+        for piece, value in ((slice(0, a), first), (slice(end, end + b), last)):
+            if piece.start < piece.stop:
                 out[(*(slice(None),) * axis, piece, *inside)] = value
     return out
 

@@ -308,6 +308,11 @@ CASES = [
         ("f8",),
         lambda m, a: [m.pad(a, ((1, 0), (0, 2))), m.pad(a, 1, "edge"), m.pad(a, 2, constant_values=((1, 2), (3, 4)))],
     ),
+    (
+        "pad",
+        ("none",),
+        lambda m, a: [m.pad(a, w, constant_values=((5, 6), (7, 8))) for w in (((0, 2), (0, 1)), ((3, 0), (0, 0)), 1)],
+    ),
     ("trim_zeros", ("whole",), lambda m, a: m.trim_zeros(m.append(m.array([0, 0]), a))),
     ("diag", ("square", "line", "f8"), lambda m, a: [m.diag(a), m.diag(a, 1), m.diag(a, k=-2)]),
     ("diagflat", ("u1",), lambda m, a: m.diagflat(a[0], 1)),
@@ -716,10 +721,14 @@ CASES = [
         lambda m, a: [
             m.polyval([1, 2, 3], a),
             m.polyadd([1, 2], [3, 4, 5]),
-            m.polymul([1, 2], [3, 4]),
             m.polyder([1, 2, 3]),
+            m.polyval([], a),
+            m.polyval([True, False], a > 0),
+            m.polysub(m.asarray([5], dtype=m.int8), m.asarray([3, 1, 200], dtype=m.uint8)),
+            m.polysub([1, 2, 3], [True, False]),
         ],
     ),
+    ("polymul", ("line",), lambda m, a: [m.polymul([1, 2], [3, 4]), m.polymul([0, 0, 1, 2], a), m.polymul([], a)]),
     (
         "polydiv",
         ("line", "one", "whole", "i8"),
@@ -932,7 +941,7 @@ def assert_same(got, wanted, tolerance, place="result"):
 WAITS = {
     *("allclose", "array_equal", "array_equiv", "average", "bincount", "choose", "compress", "diag_indices"),
     *("digitize", "extract", "flatnonzero", "gcd", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"),
-    *("in1d", "intersect1d", "ix_", "linalg", "nanargmax", "nonzero", "polydiv", "polyfit"),
+    *("in1d", "intersect1d", "ix_", "linalg", "nanargmax", "nonzero", "polydiv", "polyfit", "polymul"),
     *("ravel_multi_index", "real_if_close", "roots", "setdiff1d", "tri", "trim_zeros", "union1d", "unique"),
     *("unravel_index", "where"),
 }
@@ -1408,6 +1417,8 @@ def test_methods_left_out_say_what_to_use(name, xp):
         (ValueError, lambda xp: xp.vecmat(xp.ones(2), xp.ones(2))),
         (ValueError, lambda xp: xp.vecmat(xp.ones((5, 3)), xp.ones((4, 3, 2)))),
         (IndexError, lambda xp: xp.polydiv([], [1.0])),
+        (ValueError, lambda xp: xp.polydiv([1.0, 2.0], [[1.0]])),
+        (TypeError, lambda xp: xp.polyval(5, [1.0])),
         (ValueError, lambda xp: xp.polyder([1.0, 2.0], -1)),
         (TypeError, lambda xp: xp.copyto(xp.zeros(2, int), [1.5, 2])),
         (TypeError, lambda xp: xp.concatenate([xp.ones(2), np.ones(2)])),
