@@ -17,7 +17,7 @@ from numpy.linalg import LinAlgError
 from nbx_array import _lapack
 from nbx_array._array import Array, cast, copy, filled
 from nbx_array._creation import _new, arange, eye, tril, triu
-from nbx_array._elementwise import abs, conj, divide, floor, log, log2, maximum, pow, real, sign
+from nbx_array._elementwise import abs, conj, divide, exp, floor, log, log2, maximum, pow, real, sign
 from nbx_array._expression import realize
 from nbx_array._linear_algebra import matmul
 from nbx_array._manipulation import broadcast_to, concat, reshape
@@ -124,7 +124,12 @@ def det(x: Array) -> Array:
     if _by_numpy(x):
         return _lapack.run("det", np.linalg.det, x)[0]
     lu = _LU(x)
-    return reshape(lu.parity() * prod(_diagonal(lu.factors), axis=-1), x.shape[:-2])
+    pivot = _diagonal(lu.factors)
+    parity, logarithm = lu.parity(), log(abs(pivot))
+    # By logarithms, less exact, where some of the pivots may have a product that is no number of the dtype
+    representable = sum(abs(logarithm), axis=-1) < -math.log(np.finfo(x.dtype).tiny)
+    by_logarithms = parity * prod(sign(pivot), axis=-1) * exp(sum(logarithm, axis=-1))
+    return reshape(where(representable, parity * prod(pivot, axis=-1), by_logarithms), x.shape[:-2])
 
 
 def slogdet(x: Array) -> tuple[Array, Array]:

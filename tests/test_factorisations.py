@@ -527,6 +527,22 @@ def test_zero_sizes(la, xp, shape):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_determinants_of_large_and_small_pivots(la, xp, dtype):
+    """Products of some of them leave the dtype's range in any order, the determinant does not."""
+    large = np.finfo(dtype).max ** 0.75
+    small = 1 / large
+    for pivots, wanted in (
+        ([large, -large, small, small], -1),
+        ([small, small, large, large], 1),
+        ([large, large, 0], 0),
+        ([large, large], np.inf),
+        ([small, small], 0),
+    ):
+        got = np.asarray(la.det(xp.asarray(np.diag(pivots).astype(dtype)))).real
+        np.testing.assert_allclose(got, wanted, rtol=1e-3 if got.dtype == np.float32 else 1e-11)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_matrices_without_a_result(la, xp, dtype):
     eye = np.eye(3, dtype=dtype)
     singular = np.stack([eye, np.ones((3, 3), dtype), eye])
