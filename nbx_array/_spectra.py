@@ -10,6 +10,7 @@ Comput. 35, 2013).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -306,12 +307,18 @@ def _as_stack(x: Array, packed: Array) -> Array:
 
 def svd(name: str, x: Array, *, full: bool) -> tuple[Array, Array, Array]:
     if _by_numpy(x):
-        u, s, vh = _lapack.run(name, np.linalg.svd, x, full_matrices=full)
+        u, s, vh = _lapack.run(name, _svd_by_numpy, x, full_matrices=full)
         return u, s, vh
     if x.shape[-2] >= x.shape[-1]:
         return _svd(name, x, full, True)
     v, s, uh = _svd(name, _adjoint(x), full, True)
     return _adjoint(uh), s, _adjoint(v)
+
+
+def _svd_by_numpy(x: np.ndarray, **options: Any) -> Any:
+    if not np.isfinite(x).all():  # for infinity LAPACK's may never end
+        raise LinAlgError("not all numbers are finite")
+    return np.linalg.svd(x, **options)
 
 
 def svdvals(name: str, x: Array) -> Array:
