@@ -75,7 +75,8 @@ def beta(a: Operand, b: Operand, /) -> Array:
     """The beta function Γ(a) Γ(b)/Γ(a + b).
 
     Infinite where a or b is at a pole of Γ and the quotient has one, too. NaN where an argument is negative and any of
-    a, b and a + b exceeds 250 (float32: 60) in size, unless a + b is at least 8 and the negative one within that.
+    a, b and a + b exceeds 250 (float32: 60) in size, unless a + b is at least 8 and the negative one within that, or
+    one is infinity and the other negative, which makes it infinite.
 
     >>> xp.special.beta(xp.asarray([2.0, 1e10]), 0.5)
     Array([1.33333333e+00, 1.77245385e-05], device='cpu')

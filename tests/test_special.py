@@ -234,3 +234,32 @@ def test_poles_of_the_beta_function(name, xp):
     wanted = getattr(scipy.special, name)(a, b)
     got = xp.asnumpy(getattr(xp.special, name)(xp.asarray(a), xp.asarray(b)))
     np.testing.assert_allclose(got, wanted, rtol=1e-5 if got.dtype == np.float32 else 1e-8)
+
+
+def test_the_beta_function_of_negative_numbers_far_out(xp):
+    """Infinite for infinity, as in SciPy, and NaN, its logarithm too, where it is documented not to be found."""
+    y = np.array([-0.5, -1.5, -300.5, -1e-20])
+    np.testing.assert_array_equal(xp.special.beta(xp.asarray(y), np.inf), scipy.special.beta(y, np.inf))
+    np.testing.assert_array_equal(xp.special.betaln(np.inf, xp.asarray(y)), np.inf)
+    a, b = xp.asarray([-300.5, -300.5, -1000.5, -200.25]), xp.asarray([2.0, 400.0, 1e5, -100.5])
+    for function in (xp.special.beta, xp.special.betaln):
+        assert np.isnan(np.asarray(function(a, b))).all()
+
+
+@pytest.mark.parametrize("name", ["beta", "poch"])
+def test_falling_quotients_of_large_arguments(name, xp, rng):
+    """Their sum is rounded, and what is left out of it counts; Γ of the negative one may be below the dtype's range."""
+    for dtype, least in ((np.float64, -250), (np.float32, -60)):
+        if np.dtype(dtype) not in xp.__array_namespace_info__().dtypes().values():
+            continue
+        a = np.concatenate([rng.uniform(-least, -2 * least, 30), 10 ** rng.uniform(2.5, 6, 30)]).astype(dtype)
+        b = (least * rng.uniform(0, 1, 60)).astype(dtype)
+        a, b = a[a + b >= 9], b[a + b >= 9]
+        got = xp.asnumpy(getattr(xp.special, name)(xp.asarray(a), xp.asarray(b)))
+        with mpmath.workdps(50):
+            for x, y, value in zip(a.astype(float), b.astype(float), got, strict=True):
+                s = mpmath.mpf(x) + mpmath.mpf(y)
+                exact = mpmath.gammaprod([x, y], [s]) if name == "beta" else mpmath.gammaprod([s], [x])
+                if np.finfo(dtype).tiny < abs(exact) < np.finfo(dtype).max:
+                    error = abs(float((mpmath.mpf(float(value)) - exact) / exact))
+                    assert error <= 4 * np.finfo(dtype).eps

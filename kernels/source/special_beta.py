@@ -74,6 +74,13 @@ def log_quotient(a, b, down):
 
 
 @triton.jit
+def rounded(a, s, s_low, large):
+    """How much log(Γ(s + d)/Γ(s)) grows with s by s_low, a being s + d; for `large` arguments, at least 8."""
+    # by its derivative, ψ(a) - ψ(s), where ψ(x) is nearly log(x - 1/2)
+    return s_low * natural_log(div(tl.where(large, a, 1.0) - 0.5, tl.where(large, s, 1.0) - 0.5))
+
+
+@triton.jit
 def size_limit(x):
     """How large the arguments of `gamma_parts` may be."""
     if x.dtype == tl.float32:
@@ -98,7 +105,7 @@ def beta_parts(a, b):
     limit = size_limit(a)
     s, s_low = two_sum(a, b)
     direct = (tl.abs(a) <= limit) & (tl.abs(b) <= limit) & (tl.abs(s) <= limit)
-    large = ~direct & (a >= NEAR) & (s >= NEAR)
+    large = ~direct & (a >= NEAR) & (s >= NEAR) & (b >= negate(limit))
     rising = b >= 0.0
     # Γ(b), of a large b its logarithm
     far = large & (b >= NEAR)
@@ -117,6 +124,7 @@ def beta_parts(a, b):
     log, low = log_quotient(base, tl.where(large, tl.abs(b), 1.0), down)
     log = tl.where(rising, log, negate(log))
     low = tl.where(rising, low, negate(low))
+    low += tl.where(large & ~rising, rounded(a, s, s_low, large) * down, 0.0)
     gh, gl, factor = log_gamma_far(tl.where(far, b, NEAR))
     gh = gh * (factor * down)
     gl = gl * (factor * down)
@@ -153,6 +161,12 @@ def by_size(a, b):
 
 
 @triton.jit
+def grows_with(x, y):
+    """Whether B(x, y) is infinite for an infinite x and a negative y."""
+    return (x == INFINITY) & (y < 0.0) & (y > -INFINITY)
+
+
+@triton.jit
 def beta(a, b):
     """Γ(a) Γ(b)/Γ(a + b)."""
     nan = (a != a) | (b != b)
@@ -164,17 +178,32 @@ def beta(a, b):
     pole = is_pole(x + y)
     usual = ~(nan | infinite | unbounded | tiny | pole | (tl.abs(x) == INFINITY) | (tl.abs(y) == INFINITY))
     h, l, n, log, low, scale, direct = beta_parts(tl.where(usual, x, 1.0), tl.where(usual, y, 1.0))
-    # the exponential, its overflow and underflow
-    eh, el, en = exp_of_pair(log * scale, low * scale)
+    # the exponential, its overflow and underflow; of a finite product Γ(b) may be too small, the exponential too large
+    log, low = log * scale, low * scale
+    near = tl.abs(log) < 5000.0
+    nh, nl = times_ln2(n, a)
+    sh, sl = pair_add(tl.where(near, log, 0.0), tl.where(near, low, 0.0), nh, nl)
+    eh, el, en = exp_of_pair(tl.where(near, sh, log), tl.where(near, sl, low))
     ph, pl = pair_mul(eh, el, h, l)
-    result = tl.where(
-        direct, times_power_of_two(h + l, n), times_power_of_two(ph + pl, en) * times_power_of_two(h * 0.0 + 1.0, n)
-    )
+    result = tl.where(direct, times_power_of_two(h + l, n), times_power_of_two(ph + pl, en))
     one = constant(1.0, a)
     small = div(one, t)
     small = tl.where(tl.abs(other) < 1.0, small + div(one, other), small)
     result = tl.where(pole | unbounded, 0.0, tl.where(tiny, small, result))
+    # Γ(y) ∞^-y
+    half = tl.floor(y) * 0.5
+    result = tl.where(grows_with(x, y), tl.where(tl.floor(half) == half, INFINITY, -INFINITY), result)
     return tl.where(nan, float("nan"), tl.where(infinite, INFINITY, result * sign))
+
+
+@triton.jit
+def times_ln2(n, x):
+    """n · log 2 as a pair of x's dtype, for an integer n."""
+    if x.dtype == tl.float32:
+        h, l = pair_mul_float(constant(0.6931471824645996, x), constant(-1.9046542121259336e-09, x), n.to(tl.float32))
+    else:
+        h, l = pair_mul_float(constant(0.6931471805599453, x), constant(2.3190468138462996e-17, x), n.to(tl.float64))
+    return h, l
 
 
 @triton.jit
@@ -182,15 +211,13 @@ def log_beta_pair(a, b):
     """(h, l, scale) with log |B(a, b)| = (h + l) · scale, for a ≥ b that are not very small."""
     h, l, n, log, low, scale, direct = beta_parts(a, b)
     flip = tl.where(h < 0.0, -1.0, 1.0)
+    undefined = h != h
     h, l = log_of_any_pair(h * flip, l * flip)
-    if a.dtype == tl.float32:
-        eh, el = pair_mul_float(constant(0.6931471824645996, a), constant(-1.9046542121259336e-09, a), n.to(tl.float32))
-    else:
-        eh, el = pair_mul_float(constant(0.6931471805599453, a), constant(2.3190468138462996e-17, a), n.to(tl.float64))
+    eh, el = times_ln2(n, a)
     h, l = pair_add(h, l, eh, el)
     back = div(constant(1.0, a), scale)
     h, l = pair_add(h * back, l * back, tl.where(direct, 0.0, log), tl.where(direct, 0.0, low))
-    return h, l, scale
+    return tl.where(undefined, float("nan"), h), l, scale
 
 
 @triton.jit
@@ -210,7 +237,7 @@ def betaln(a, b):
     ratio = div(t, tl.where(near, other, 1.0))
     small = tl.where(near, small + natural_log(tl.abs(ratio + 1.0)), small)
     result = tl.where(tiny, small, (h + l) * scale)
-    result = tl.where(pole | unbounded, -INFINITY, result)
+    result = tl.where(pole | unbounded, -INFINITY, tl.where(grows_with(x, y), INFINITY, result))
     return tl.where(nan, float("nan"), tl.where(infinite, INFINITY, result))
 
 
@@ -249,6 +276,7 @@ def poch(a, m):
     log, low = log_quotient(base, tl.where(large, tl.abs(m), 1.0), constant(1.0, a))
     log = tl.where(rising, negate(log), log)
     low = tl.where(rising, negate(low), low)
+    low -= tl.where(large & ~rising, rounded(a, s, s_low, large), 0.0)
     eh, el, en = exp_of_pair(log, low)
     result = tl.where(direct, times_power_of_two(h + l, tn - bn), times_power_of_two(eh + el, en))
     result = div(result, tl.where(tiny_top, top, 1.0))
