@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nbx_array._array import Array, assign_in_place, beside_ndarray
+from nbx_array._array import Array, assign_in_place, beside_ndarray, refuse_negative
 from nbx_array._numpy_names import ALIASES
 
 _REDUCTIONS = {
@@ -36,6 +36,8 @@ def universal(ufunc: Any, method: str, inputs: tuple[Any, ...], out: tuple[Any, 
         if method != "__call__" or not arrays or any(isinstance(x, np.ndarray) for x in out):
             raise _mixed(name)
         device = arrays[0].device
+        if name == "power":
+            refuse_negative(*inputs)
         inputs = tuple(beside_ndarray(name, x, device) if isinstance(x, np.ndarray) else x for x in inputs)
     if method == "reduce" and name in _REDUCTIONS:
         raise TypeError(f"{name}.reduce: NumPy reduces no nbx_array array; use nbx_array.{_REDUCTIONS[name]}")

@@ -347,6 +347,17 @@ def test_operators_with_ndarrays(act, xp, device):
     np.testing.assert_allclose(got, wanted, rtol=1e-15 if wanted.dtype.itemsize > 4 else 1e-6)
 
 
+def test_negative_powers_of_ndarrays(xp, device):
+    """They are looked at where NumPy would."""
+    x, a = xp.asarray([1, 2]), np.array([2, -1])
+    for act in (operator.pow, operator.ipow, np.power):
+        with pytest.raises(ValueError if device.backend == "cpu" or act is not np.power else TypeError):
+            act(x, a)
+    assert x.tolist() == [1, 2]
+    if device.backend == "cpu":
+        assert (xp.asarray([2], dtype=xp.uint64) ** a[1:]).tolist() == [0.5]
+
+
 def test_equality_with_ndarrays(xp, device):
     """An answer on the CPU, where nothing has to be moved; the words are those of every other operator on a GPU."""
     x, a = xp.asarray([[1.0, 2.0], [np.nan, 4.0]]), np.array([1.0, 4.0])

@@ -45,6 +45,9 @@ def test_operands_of_functions(row, xp):
         (OverflowError, r"asarray", lambda xp: xp.asarray([2**70])),
         (OverflowError, r"arange.*int8", lambda xp: xp.arange(200, dtype=xp.int8)),
         (ValueError, r"pow.*-1", lambda xp: xp.ones(2, dtype=xp.int32) ** -1),
+        (ValueError, r"pow.*negative", lambda xp: xp.ones(2, dtype=xp.int32) ** np.int64(-1)),
+        (ValueError, r"pow.*negative", lambda xp: xp.ones(2, dtype=bool) ** np.array([1, -1], np.int8)),
+        (ValueError, r"pow.*negative", lambda xp: xp.power(xp.ones(2, dtype=xp.uint8), [1, -1])),
         # dtypes
         (TypeError, r"bitwise_and.*float64", lambda xp: xp.ones(2) & xp.ones(2)),
         (TypeError, r"bitwise_or.*float64", lambda xp: xp.ones(2, dtype=xp.int8) | 1.0),
