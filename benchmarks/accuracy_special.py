@@ -249,6 +249,20 @@ def two_degrees(rng: np.random.Generator, n: int, form: Format) -> tuple[Any, An
     return np.exp2(rng.uniform(-6, 9, n)), np.exp2(rng.uniform(-6, 9, n)), np.exp2(rng.standard_normal(n) * 2)
 
 
+def hurwitz_zeta(s: mpf, q: mpf) -> mpf:
+    """Hurwitz's zeta function by the Euler-Maclaurin formula (DLMF 25.11.5), whose rest is below 1e-50 of it.
+
+    mpmath's own at s = 63.3, q = 2,719 has 9 right digits of 50, and 11 of 200."""
+    count = max(0, int(mp.ceil(s + 60 - q)))
+    end = q + count
+    total = mp.fsum((q + k) ** -s for k in range(count)) + end ** (1 - s) / (s - 1) + end**-s / 2
+    term = s * end ** (-s - 1)
+    for j in range(1, 41):
+        total += mp.bernoulli(2 * j) / mp.factorial(2 * j) * term
+        term *= (s + 2 * j - 1) * (s + 2 * j) / end**2
+    return total
+
+
 def zeta_arguments(rng: np.random.Generator, n: int, form: Format) -> tuple[Any, Any]:
     s = 1 + np.exp2(rng.uniform(-12, 6, n))
     q = np.exp2(rng.uniform(-7, 12, n))
@@ -367,13 +381,13 @@ FUNCTIONS = [
     ),
     Function(
         "zeta",
-        wide(mp.zeta),
+        wide(hurwitz_zeta),
         lambda s, q: (
             (s > 1) & (s < 200) & (q < 1e5) & ((q > 1e-3) | ((s == np.floor(s)) & (q != np.floor(q)) & (q > -30)))
         ),
         ((1, 9),),
         pairs=zeta_arguments,
-        unit=beside(wide(mp.zeta), lambda s, q: 0 if q > 0 else min(q - mp.floor(q), mp.ceil(q) - q) ** -s),
+        unit=beside(wide(hurwitz_zeta), lambda s, q: 0 if q > 0 else min(q - mp.floor(q), mp.ceil(q) - q) ** -s),
         bound=4,
     ),
     Function(
