@@ -59,8 +59,8 @@ def fft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "b
     (numpy's AxisError) for an axis that x has not. out: an array that takes the result, of this function and of the
     others. Standard: FFT functions, `fft`.
 
-    >>> xp.fft.fft(xp.asarray([1.0, 0.0, 0.0, 0.0]))
-    Array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], device='cpu')
+    >>> xp.fft.fft(xp.asarray([1.0, 2.0, 3.0]))
+    Array([ 6. +0.j       , -1.5+0.8660254j, -1.5-0.8660254j], device='cpu')
     """
     return deliver("fft", _along("fft", Kind(), x, n, axis, norm), out)
 
