@@ -10,15 +10,15 @@ Nothing in it is executed by reading it.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
-import json
 import os
 import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from .digest import sha256
 
 MAGIC = b"nbx_array 1 "
 LIMIT_BYTES = 1 << 30
@@ -56,6 +56,8 @@ def load_any_version(key: str) -> Entry | None:
 
 def store(key: str, version: str, header: dict[str, Any], artifact: bytes) -> None:
     """Write an entry so that another process sees all of it or nothing. Failing to is a warning, not an error."""
+    import json  # a millisecond that importing the package need not take
+
     payload = json.dumps(header, separators=(",", ":")).encode() + b"\n" + artifact
     folder = directory()
     try:
@@ -64,7 +66,7 @@ def store(key: str, version: str, header: dict[str, Any], artifact: bytes) -> No
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(MAGIC + hashlib.sha256(payload).hexdigest().encode() + b"\n")
+                file.write(MAGIC + sha256(payload).hexdigest().encode() + b"\n")
                 file.write(payload)
             os.replace(temporary, folder / f"{key}.{version}")
         except BaseException:
@@ -87,12 +89,14 @@ def _read(path: Path) -> Entry | None:
     except OSError:
         return None
     first, _, payload = content.partition(b"\n")
-    if first != MAGIC + hashlib.sha256(payload).hexdigest().encode():
+    if first != MAGIC + sha256(payload).hexdigest().encode():
         with contextlib.suppress(OSError):
             os.unlink(path)
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # what is used stays, what is not is evicted first
+    import json  # likewise
+
     header, _, artifact = payload.partition(b"\n")
     return Entry(json.loads(header), artifact)
 

@@ -8,7 +8,6 @@ the CPU or for Metal, which we make from Triton's intermediate text, can still c
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib.util
 import linecache
 import re
@@ -18,8 +17,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import archive, cache, native
+from . import cache, native
 from .contract import CompiledKernel, Target
+from .digest import sha256
 
 #: Modules of Triton source that generated source may import.
 SOURCE_PACKAGE = "nbx_array.kernels.source"
@@ -130,7 +130,11 @@ def _archived(
     source: Source, signature: tuple[tuple[str, str], ...], constants: tuple[tuple[str, Any], ...], target: Target
 ) -> str | None:
     """A kernel's intermediate text from the archive, if it has it."""
-    found = archive.archive() if target.backend in OWN_BACKENDS else None
+    if target.backend not in OWN_BACKENDS:
+        return None
+    from .archive import archive  # whose decompression takes a millisecond to load
+
+    found = archive()
     return found.text(archive_key(source, signature, constants)) if found is not None else None
 
 
@@ -151,7 +155,7 @@ def _key(
     parts.append(_own_digest(target.backend))
     if target.backend == "cpu":
         parts += [native.llvm_version(), *native.host()]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return sha256("\0".join(parts).encode()).hexdigest()
 
 
 def archive_key(
@@ -159,7 +163,7 @@ def archive_key(
 ) -> bytes:
     """What the archive calls a kernel's intermediate text, which is the same for all of `OWN_BACKENDS`."""
     parts = [source.name, source_digest(source), repr((signature, constants)), _own_digest("")]
-    return hashlib.sha256("\0".join(parts).encode()).digest()
+    return sha256("\0".join(parts).encode()).digest()
 
 
 @functools.cache
@@ -182,7 +186,7 @@ def _own_digest(backend: str) -> str:
     files = [here / "compiler.py"]
     if backend in OWN_BACKENDS:
         files += sorted((here / "ttir").glob("*.py")) + sorted((here / backend).glob("*.py"))
-    digest = hashlib.sha256()
+    digest = sha256()
     for file in files:
         digest.update(file.read_bytes())
     return digest.hexdigest()
@@ -192,7 +196,7 @@ def source_digest(source: Source) -> str:
     """A hash of the source and of every module of ours that it reaches."""
     if source.function is not None:
         return source.function.cache_key  # Triton's own, over all functions that it calls
-    digest = hashlib.sha256()
+    digest = sha256()
     if source.text is not None:
         digest.update(source.text.encode())
         modules = list(reached_modules(source.text, ""))
@@ -345,7 +349,7 @@ def _load(source: Source) -> Any:
     else:
         assert source.text is not None
         # Triton reads a function's text through inspect, which finds it here without a file.
-        file = f"<nbx_array {hashlib.sha256(source.text.encode()).hexdigest()[:16]}>"
+        file = f"<nbx_array {sha256(source.text.encode()).hexdigest()[:16]}>"
         linecache.cache[file] = (len(source.text), None, source.text.splitlines(keepends=True), file)
         module = types.ModuleType(f"nbx_array_generated_{file[11:-1]}")
         exec(compile(source.text, file, "exec"), module.__dict__)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import hashlib
 import itertools
 import os
 import platform
@@ -30,6 +29,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import cache
+from .digest import sha256
 
 #: CPython's C interface can be reached: elsewhere the drivers call through ctypes.
 HAVE_C_API = platform.python_implementation() == "CPython" and hasattr(ctypes, "pythonapi")
@@ -303,7 +303,7 @@ def load(ir: str, exports: Sequence[str], symbols: Mapping[str, int] | None = No
 def _load(ir: str, exports: Sequence[str], symbols: Mapping[str, int], level: int) -> dict[str, int]:
     version = llvm_version()
     text = f"native\0{platform.machine()}\0{sys.platform}\0{level}\0{ir}"
-    key = hashlib.sha256(text.encode()).hexdigest()
+    key = sha256(text.encode()).hexdigest()
     entry = cache.load(key, version)
     if entry is not None:
         artifact = entry.artifact

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import sysconfig
 from collections.abc import Sequence
 from types import MemberDescriptorType
 
 from . import native
 
 #: Objects of this interpreter can be made by native code: reference counts are plain and little-endian numbers.
-AVAILABLE = native.HAVE_C_API and not sysconfig.get_config_var("Py_GIL_DISABLED") and sys.byteorder == "little"
+AVAILABLE = native.HAVE_C_API and "free-threading" not in sys.version and sys.byteorder == "little"
 
 
 def slot_offsets(cls: type, names: tuple[str, ...]) -> dict[str, int]:

@@ -6,7 +6,6 @@ argument types, constants and options, as JSON. ``python -m nbx_array.kernels co
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -48,6 +47,8 @@ def announce(spec: Spec, device: Device, target: Target) -> None:
 
 
 def _line(spec: Spec, target: Target) -> str:
+    import json  # a millisecond that importing the package need not take
+
     source = spec.source
     line: dict[str, Any] = {"name": source.name, "target": target}
     try:
@@ -61,6 +62,8 @@ def _line(spec: Spec, target: Target) -> str:
 
 def read(path: str) -> list[Recorded]:
     """The kernels of a list, each once."""
+    import json  # likewise
+
     found: dict[str, Recorded] = {}
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):

@@ -325,6 +325,15 @@ print("triton" in sys.modules and sys.modules["triton"] is not None)
 """
 
 
+def test_what_importing_the_package_does_not_load():
+    """What takes milliseconds or more and is not needed before the first kernel."""
+    late = {"triton", "llvmlite", "hashlib", "lzma", "json", "sysconfig", "torch"}
+    program = (
+        f"import numpy, sys; before = set(sys.modules); import nbx_array; print({late} & (set(sys.modules) - before))"
+    )
+    assert run_python(program).strip() == "set()"
+
+
 def test_triton_is_not_needed_with_a_filled_cache(folder):
     assert run_python(RUN_ADD.format(before="")).strip() == "True"
     assert run_python(RUN_ADD.format(before="")).strip() == "False"
