@@ -44,10 +44,10 @@ def orthogonalise(
     addresses = (w.address, v.address if v is not None else w.address, flag.address)
     kernel, block = special_or_general(partial(round_launcher, w, v, finite))
     blocks = -(-n // block)
-    players = blocks + blocks % 2
+    players, least = blocks + blocks % 2, tolerance(w.dtype, n)
     for _ in range(SWEEPS):
         for number in range(max(players - 1, 1)):
-            kernel.spread((*addresses, n, length, v_length, number, tolerance(w.dtype, n)), stack, players // 2, 1)
+            kernel.spread((*addresses, n, length, v_length, number, least), stack, players // 2, 1)
         found = read()
         if found != 1:
             return not found
