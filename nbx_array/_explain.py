@@ -36,7 +36,9 @@ def _lines(x: Array) -> list[str]:
     steps = [sig] if fused else _operations(sig)
     for number, step in enumerate(steps, 1):
         name = _formula(step) if fused else step.op
-        read = sum(_bytes_read(step, n, whole=fused))
+        parts = _bytes_read(step, n, whole=fused)
+        repeats = {again for again, _ in _expression.aliases(x)} if fused and not sig.general else set()
+        read = sum(part for k, part in enumerate(parts) if k not in repeats)
         lines.append(f"  {number}. {name}: reads {bytes_text(read)}, writes {bytes_text(n * step.itemsize)}")
     lines.append(f"  {reason}")
     return lines

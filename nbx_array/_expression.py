@@ -254,7 +254,7 @@ def run_into(e: Expression, address: int, strides: Strides) -> None:
         if not sig.general and packed and (sig.device.backend in OWN_BACKENDS or address % 16 == 0):
             n = prod(shape)
             few = n <= fused.FEW and not warming.runs
-            launcher = special_or_general(lambda general: fused.flat_launcher(sig, () if general else _aliases(e), few))
+            launcher = special_or_general(lambda general: fused.flat_launcher(sig, () if general else aliases(e), few))
             fused.run_flat(launcher, sig.block, e.args, address, n)
         else:
             geo = e.geo if sig.general else (contiguous_strides(shape),) * sig.leaves
@@ -305,7 +305,7 @@ def _uniform(e: Expression) -> Expression:
     return step
 
 
-def _aliases(e: Expression) -> tuple[tuple[int, int], ...]:
+def aliases(e: Expression) -> tuple[tuple[int, int], ...]:
     """Array operands that repeat an earlier one, where reading them once is worth a kernel of its own."""
     if e.sig.leaves < 2 or prod(e.dims) < fused.rule(e.sig.device).block:
         return ()

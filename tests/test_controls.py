@@ -65,6 +65,10 @@ def test_explain(xp, capsys):
 
     assert "in memory: no kernel" in shown(x)
     assert "one operation, one kernel" in shown(x + 1)
+    large = xp.realize(xp.ones(10**6, dtype=xp.float32))
+    twice = xp.warmup(lambda x: xp.exp(-x * x / 2), large)
+    del twice
+    assert "reads 4.00 MB, writes 4.00 MB" in shown(xp.exp(-large * large / 2))  # what comes twice is read once
     y = xp.copysign(x + 1, x * 2) - 3
     before = xp.counters()["launches"]
     text = shown(y)
