@@ -90,7 +90,7 @@ class GpuDriver(ABC):
         Raises DeviceError where the device lacks what the kernel needs beyond a plain launch.
         """
 
-    def _prepare(self, function: ctypes.c_void_p, kernel: CompiledKernel, index: int) -> None:  # noqa: B027
+    def _prepare(self, function: ctypes.c_void_p, kernel: CompiledKernel, index: int) -> None:  # noqa: B027, nothing for HIP
         """What a loaded function needs before its first launch."""
 
     # -------------------------------------------------------------------------------------------- devices

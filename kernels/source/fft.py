@@ -120,8 +120,8 @@ def transform_prime(re, im, N: tl.constexpr):
             odd_im = tl.fma(re[N - j] - re[j], s, odd_im)
         lower_re += (even_re + odd_re,)
         lower_im += (even_im + odd_im,)
-        upper_re = (even_re - odd_re,) + upper_re  # noqa: RUF005
-        upper_im = (even_im - odd_im,) + upper_im  # noqa: RUF005
+        upper_re = (even_re - odd_re,) + upper_re  # noqa: RUF005, Triton unpacks no tuples
+        upper_im = (even_im - odd_im,) + upper_im  # noqa: RUF005, likewise
     return lower_re + upper_re, lower_im + upper_im
 
 
