@@ -221,9 +221,12 @@ def normalize_axes(axis: int | Iterable[int] | None, ndim: int) -> tuple[int, ..
     """Axes counted from the front, in the order given; None means all. ValueError when one is named twice."""
     if axis is None:
         return tuple(range(ndim))
-    if type(axis) is int:
-        return (normalize_axis(axis, ndim),)
-    axes = tuple(normalize_axis(a, ndim) for a in (axis if isinstance(axis, Iterable) else (axis,)))
+    try:
+        return (normalize_axis(axis, ndim),)  # type: ignore[arg-type]
+    except TypeError:
+        if not isinstance(axis, Iterable):
+            raise
+    axes = tuple(normalize_axis(a, ndim) for a in axis)
     if len(set(axes)) != len(axes):
         raise ValueError("duplicate value in 'axis'")
     return axes

@@ -29,6 +29,7 @@ from nbx_array._expression import (
 from nbx_array._inspection import API_VERSIONS
 from nbx_array._methods import Methods
 from nbx_array._operations import (
+    SEQUENCES,
     apply,
     broadcast_operands,
     combine,
@@ -137,7 +138,7 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
 
 def _reflected(name: str) -> Callable[[Any, Any], Any]:
     def missed(self: Array, other: Any, /) -> Any:
-        return _slow_binary(name, other, self) if _is_scalar(other) or type(other) is list else NotImplemented
+        return _slow_binary(name, other, self) if _is_scalar(other) or isinstance(other, SEQUENCES) else NotImplemented
 
     def method(self: Array, other: Any, /) -> Any:
         sig, args, keep = self.sig, self.args, self.keep
@@ -164,6 +165,14 @@ _PYTHON_SCALARS = (int, float, complex, bool)
 
 def _is_scalar(other: object) -> bool:
     return isinstance(other, (bool, int, float, complex, np.generic))
+
+
+def repeats(name: str, left: Any, right: Any) -> bool:
+    """Whether an operator is Python's `[0] * n`: an element or a sum counts as NumPy's scalar does, not as an array."""
+    sequence, number = (left, right) if isinstance(right, Array) else (right, left)
+    if name != "multiply" or not isinstance(sequence, (list, tuple)):
+        return False
+    return not number.dims and number.sig.dtype.kind in "iu"
 
 
 def _slow_binary(name: str, left: Any, right: Any) -> Any:
@@ -208,13 +217,13 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
         found = combined(Array, name, (left, right))
         if found is not None:
             return found
-    if not isinstance(other, (Array, list, tuple)) and not _is_scalar(other):
+    if repeats(name, left, right):
+        return NotImplemented
+    if not isinstance(other, (Array, *SEQUENCES)) and not _is_scalar(other):
         if isinstance(other, np.ndarray):
             ours = left if isinstance(left, Array) else right
             new = beside_ndarray(name, other, ours.device)
             return apply(Array, name, *((new, right) if left is other else (left, new)))
-        if isinstance(other, (list, tuple)) and name in ("equal", "not_equal"):  # Python would answer by identity
-            raise TypeError(f"{name}: {describe(other)} is no array or scalar; convert it with nbx_array.asarray")
         return NotImplemented
     return apply(Array, name, left, right)
 
@@ -616,6 +625,11 @@ class Array(Methods, Expression):
             new.args = (element.read(address).value,)  # type: ignore[misc]
             new.keep = ()
             return new
+        if type(key) in (tuple, Array) and sig.element is not None:
+            place = _place(key if type(key) is tuple else (key,), self.dims)
+            if place is not None:
+                return _element(sig.element, sig.element.read(self.args[0] + place * sig.itemsize).value)  # type: ignore
+        key = _with_integers(self, key)
         if _is_basic(key):
             return index_basic(self, key)
         return _indexing.get(self, key)
@@ -626,19 +640,23 @@ class Array(Methods, Expression):
             realize(self)
         if type(key) is slice and type(value) is Array and self._set_piece(key, value):
             return
-        if type(key) is int and self._set_element(key, value):
+        if type(key) in (int, tuple, Array) and self._set_element(key, value):
             return
+        key = _with_integers(self, key, writing=True)
         if type(key) is slice or _is_basic(key):
             target = self[key] if type(key) is slice else view_basic(self, key)
             write(target, as_value(value, target.shape, target.sig.dtype, target.sig.device, "setitem"))
         else:
             _indexing.set(self, key, value)
 
-    def _set_element(self, key: int, value: Any) -> bool:
-        """The quick way of `x[i] = y` for contiguous vectors on the CPU, while nothing is pending."""
-        sig, n, storage = self.sig, self.dims, self.keep[0]
+    def _set_element(self, key: int | Array | tuple[Any, ...], value: Any) -> bool:
+        """The quick way of `x[i] = y` and `x[i, j] = y` for contiguous arrays on the CPU, while nothing is pending."""
+        sig, storage = self.sig, self.keep[0]
         element = sig.element
-        if element is None or len(n) != 1 or not -n[0] <= key < n[0] or _journal.notes or storage.readers:
+        if element is None or _journal.notes or storage.readers:
+            return False
+        place = _place(key if type(key) is tuple else (key,), self.dims)
+        if place is None:
             return False
         if type(value) is Array and value.sig is element:
             number = value.args[0]
@@ -646,7 +664,7 @@ class Array(Methods, Expression):
             number = _elements.value_of(element, value)
             if number is None:
                 return False
-        element.read(self.args[0] + (key + n[0] if key < 0 else key) * sig.itemsize).value = number  # type: ignore[misc]
+        element.read(self.args[0] + place * sig.itemsize).value = number  # type: ignore[misc]
         return True
 
     def _set_piece(self, key: slice, value: Array) -> bool:
@@ -983,13 +1001,48 @@ def assign_in_place(target: Array, result: Array, name: str) -> Array:
     return target
 
 
+def _place(key: tuple[Any, ...], shape: tuple[int, ...]) -> int | None:
+    """The place, in C order, of the element that integers name, one for each dimension; None for any other key."""
+    if len(key) != len(shape):
+        return None
+    place = 0
+    for item, n in zip(key, shape, strict=True):
+        if type(item) is Array and item.sig.read is not None:
+            item = item.args[0]
+        if type(item) is not int or not -n <= item < n:
+            return None
+        place = place * n + (item if item >= 0 else item + n)
+    return place
+
+
+def _with_integers(x: Array, key: Any, writing: bool = False) -> Any:
+    """An index with integers for arrays of no dimension, since they stand for NumPy's scalars: so `x[argmax(y)]` of a
+    matrix is a view. Left as they are on a GPU where no view comes of it, and so there is no need to wait for them."""
+    keys = key if type(key) is tuple else (key,)
+    if not any(_is_integer(item, x) for item in keys):
+        return key
+    if x.sig.device.backend != "cpu":
+        plain = tuple(0 if _is_integer(item, x) else item for item in keys)
+        names_element = len(plain) == len(x.dims) and all(type(item) is int for item in plain)
+        if writing or names_element or not _is_basic(plain):
+            return key
+    keys = tuple(int(item) if _is_integer(item, x) else item for item in keys)
+    return keys if type(key) is tuple else keys[0]
+
+
+def _is_integer(item: Any, x: Array) -> bool:
+    return type(item) is Array and not item.dims and item.sig.dtype.kind in "iu" and item.sig.device is x.sig.device
+
+
 def _is_basic(key: Any) -> bool:
     """Whether an index holds only integers, slices, Ellipsis and None."""
-    if type(key) is tuple:
-        return all(map(_is_basic, key))
-    if key is None or key is Ellipsis or type(key) in (int, slice):
+    return all(map(_is_basic_item, key)) if type(key) is tuple else _is_basic_item(key)
+
+
+def _is_basic_item(item: Any) -> bool:
+    if item is None or item is Ellipsis or type(item) in (int, slice):
         return True
-    return not isinstance(key, (bool, np.bool_, Array, list, np.ndarray)) and hasattr(key, "__index__")
+    return not isinstance(item, (bool, np.bool_, Array, list, np.ndarray)) and hasattr(item, "__index__")
 
 
 def view_of(x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Array:

@@ -17,6 +17,7 @@ from nbx_array._array import Array, as_value, cast, filled, from_numpy, import_v
 from nbx_array._array import copy as copied
 from nbx_array._data_types import as_dtype
 from nbx_array._expression import describe, over_memory, realize, strides_of
+from nbx_array._operations import SEQUENCES
 from nbx_array.backend import detect
 from nbx_array.backend.contract import Device
 from nbx_array.kernels import creation
@@ -33,9 +34,14 @@ def _device(device: Any, otherwise: Device | None = None) -> Device:
     return detect.find_device(device)
 
 
+def _sizes(shape: Any) -> tuple[Any, ...]:
+    """The entries of a shape: an integer's, or those of a sequence or an array of integers."""
+    return (shape,) if hasattr(shape, "__index__") and not getattr(shape, "shape", ()) else tuple(shape)
+
+
 def _shape(shape: Any, dtype: np.dtype, name: str) -> tuple[int, ...]:
-    given = shape if isinstance(shape, (tuple, list)) else (shape,)
     try:
+        given = _sizes(shape)
         dims = tuple(map(operator.index, given))
         if bool in map(type, given):
             raise TypeError
@@ -58,7 +64,7 @@ def _array(x: Any, name: str, device: Device | None = None) -> Array:
     """An operand as an array: scalars and nested sequences become one; TypeError for all else, ndarrays too."""
     if isinstance(x, Array):
         return x
-    if isinstance(x, (list, tuple, int, float, complex, np.generic)):
+    if isinstance(x, (*SEQUENCES, int, float, complex, np.generic)):
         try:
             return asarray(x, device=device)
         except (TypeError, ValueError, OverflowError) as error:

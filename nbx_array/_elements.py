@@ -55,6 +55,23 @@ def _divide(a: float, b: float) -> float | None:
     return a / b if b else None
 
 
+def _floor_divide(a: int, b: int) -> int | None:
+    return a // b if b else None
+
+
+def _remainder(a: int, b: int) -> int | None:
+    return a % b if b else None
+
+
+_INTEGER_ARITHMETIC: dict[str, Compute] = {
+    "floor_divide": _floor_divide,
+    "remainder": _remainder,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+}
+
+
 def _rounded(function: Compute) -> Compute:
     """In float32: a double holds sums, products and quotients of two of them to more than twice their digits, so that
     rounding once more is right (Figueroa, "When is double rounding innocuous?", 1995)."""
@@ -67,9 +84,9 @@ def _rounded(function: Compute) -> Compute:
 
 
 def _wrapped(function: Compute, low: int, high: int) -> Compute:
-    def compute(a: int, b: int) -> int:
+    def compute(a: int, b: int) -> int | None:
         value = function(a, b)
-        return value if low <= value <= high else (value - low) % (high - low + 1) + low
+        return value if value is None or low <= value <= high else (value - low) % (high - low + 1) + low
 
     return compute
 
@@ -83,6 +100,7 @@ def _table(code: str) -> dict[str, tuple[Compute, bool]]:
         if code == "f4":
             arithmetic = {name: _rounded(function) for name, function in arithmetic.items()}
     elif code[0] in "iu":
+        arithmetic |= _INTEGER_ARITHMETIC
         arithmetic = {name: _wrapped(function, *_limits(code)) for name, function in arithmetic.items()}
     else:
         arithmetic = {}

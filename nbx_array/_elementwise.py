@@ -281,6 +281,10 @@ def clip(
         kinds = {getattr(operand, "dtype", np.dtype(type(operand))).kind for operand in operands}
         if not isinstance(x, Array) or "c" in kinds:
             raise TypeError(f"clip: expected a real array and real bounds, got {', '.join(map(describe, operands))}")
+    if x.sig.dtype.kind in "iu":  # a Python int beyond the dtype bounds nothing, where an operator would refuse it
+        limits = np.iinfo(x.sig.dtype)
+        min = None if type(min) is int and min <= limits.min else min
+        max = None if type(max) is int and max >= limits.max else max
     result = x
     if min is not None:
         result = _maximum(result, min)

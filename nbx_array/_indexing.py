@@ -15,6 +15,7 @@ import numpy as np
 from nbx_array import _array as core
 from nbx_array import _journal
 from nbx_array._expression import from_view, realize, snapshot, write
+from nbx_array._operations import SEQUENCES
 from nbx_array.kernels import indexing as kernels
 from nbx_array.memory import View, allocate
 from nbx_array.memory.view import basic_index, broadcast_shapes, collapse, contiguous_strides, is_contiguous
@@ -263,8 +264,8 @@ def _item(x: Any, item: Any) -> Any:
     """One entry of an index: arrays of integers or bools, or what basic indexing takes."""
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
-    if isinstance(item, (bool, np.bool_, list, np.ndarray)):  # places, which are copied to the array's device
-        host = np.asarray(item, dtype=np.int64 if isinstance(item, list) and not item else None)
+    if isinstance(item, (bool, np.bool_, np.ndarray, *SEQUENCES)):  # places, copied to the array's device
+        host = np.asarray(item, dtype=np.int64 if isinstance(item, SEQUENCES) and not item else None)
         item = core.from_numpy(host, x.device) if host.dtype.kind in "biu" else host
     if isinstance(item, core.Array):
         if item.device is not x.device:

@@ -15,7 +15,7 @@ from nbx_array import _indexing, _statistical
 from nbx_array._array import Array, cast, view_basic, view_of
 from nbx_array._array import broadcast_to as _broadcast
 from nbx_array._array import copy as copied
-from nbx_array._creation import _array, _arrays, _new, _shape, arange, asarray
+from nbx_array._creation import _array, _arrays, _new, _shape, _sizes, arange, asarray
 from nbx_array._data_types import as_dtype, result_type
 from nbx_array._expression import describe, fill, from_view, realize, strides_of
 from nbx_array._order import resolved
@@ -284,10 +284,9 @@ def reshape(x: Array, /, shape: tuple[int, ...], order: str = "C", *, copy: bool
     """
     x = _array(x, "reshape")
     if order != "C" and resolved("reshape", order, x, "CFA") == "F":
-        turned = shape[::-1] if isinstance(shape, (tuple, list)) else (shape,)
-        return reshape(x.T, tuple(turned), copy=copy).T
+        return reshape(x.T, _sizes(shape)[::-1], copy=copy).T
     try:
-        dims = geometry.infer_shape(math.prod(x.shape), shape if isinstance(shape, (tuple, list)) else (shape,))
+        dims = geometry.infer_shape(math.prod(x.shape), _sizes(shape))
     except ValueError as error:
         raise ValueError(f"reshape: {error}") from None
     except TypeError:

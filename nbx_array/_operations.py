@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nbx_array._expression import Expression, Strides, defer, describe, realize, snapshot
+from nbx_array.backend import detect
 from nbx_array.backend.contract import Device
 from nbx_array.kernels import signature
 from nbx_array.kernels.pointwise import TABLE, UnsupportedDtype, resolve
@@ -43,6 +44,9 @@ def promote(dtypes: tuple[np.dtype, ...], weak: tuple[type, ...], device: Device
 
 _WEAK = (bool, int, float, complex)
 
+SEQUENCES = (list, tuple, range)
+"""What is taken for an array of the numbers and sequences in it."""
+
 
 def operands_of(name: str, operands: Sequence[object]) -> tuple[list[Any], Device]:
     """Operands ready to be combined: arrays, at least one, or scalars. TypeError names `name`.
@@ -60,7 +64,7 @@ def operands_of(name: str, operands: Sequence[object]) -> tuple[list[Any], Devic
         elif isinstance(operand, _WEAK) and type(operand) not in _WEAK and not isinstance(operand, np.generic):
             base: Any = next(base for base in _WEAK if isinstance(operand, base))
             operand = base(operand)  # an IntEnum, say
-        elif isinstance(operand, (list, tuple)):
+        elif isinstance(operand, SEQUENCES):
             return operands_of(name, _as_arrays(name, operands))
         elif not isinstance(operand, (*_WEAK, np.generic)):
             hint = "; convert it with nbx_array.asarray" if isinstance(operand, np.ndarray) else ""
@@ -74,11 +78,24 @@ def _as_arrays(name: str, operands: Sequence[Any]) -> list[Any]:
     from nbx_array._creation import _array
 
     where = next((x.sig.device for x in operands if isinstance(x, Expression)), None)
-    made = [_array(x, name, where) if isinstance(x, (list, tuple)) else x for x in operands]
-    for scalars in (np.generic, object):
-        if not any(isinstance(x, Expression) for x in made):
-            made = [_array(x, name) if isinstance(x, scalars) else x for x in made]
+    made = [_array(x, name, where) if isinstance(x, SEQUENCES) else x for x in operands]
+    if not any(isinstance(x, Expression) for x in made):
+        made = [_array(x, name) if isinstance(x, np.generic) else x for x in made]
+    if not any(isinstance(x, Expression) for x in made):
+        made = [_of_number(x, name) for x in made]
     return made
+
+
+def _of_number(x: Any, name: str) -> Any:
+    """A Python number where no operand is an array: the expression of its value, for which nothing is copied."""
+    from nbx_array._creation import _array, filled
+
+    device = detect.default_device()
+    if type(x) is float:
+        return filled((), x, default_float(device), device, name)
+    if type(x) is int and -(2**63) <= x < 2**63:
+        return filled((), x, np.dtype(np.int64), device, name)
+    return _array(x, name)
 
 
 def _limit(operands: Sequence[Any]) -> None:

@@ -114,7 +114,7 @@ class _Hosted:
             return {key: self.take(item) for key, item in value.items()}
         if isinstance(value, Function):
             return value.theirs
-        return value
+        return np.ndarray if isinstance(value, _ArrayType) else value
 
     def write_back(self, result: Any) -> Any:
         """Write back what was changed; a result that is one of the arguments is that argument of the program."""
@@ -139,6 +139,8 @@ def _entering(value: Any) -> Any:
     """An argument for our functions: a host array that the program has, such as a result of another package."""
     if type(value) is np.ndarray:
         return moved(value)
+    if isinstance(value, _ArrayType):
+        return Array
     if type(value) in (tuple, list) and any(type(item) is np.ndarray for item in value):
         return type(value)(moved(item) for item in value)
     return value
@@ -340,6 +342,8 @@ def _attribute(name: str) -> property:
 
 def _slow_binary(before: Callable[..., Any]) -> Callable[..., Any]:
     def slow_binary(name: str, left: Any, right: Any) -> Any:
+        if _array.repeats(name, left, right):
+            return NotImplemented
         if type(left) is np.ndarray or type(right) is np.ndarray or type(left) is list or type(right) is list:
             left, right = (moved(np.asarray(x)) if type(x) in (np.ndarray, list) else x for x in (left, right))
             if type(left) is not Array or type(right) is not Array:  # of strings, objects, dates

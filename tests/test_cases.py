@@ -313,6 +313,20 @@ def test_clip_with_nan_bounds(name, xp):
         assert_same_bits(xp.asnumpy(got), np.clip(x, low, high), zeros=False)
 
 
+@pytest.mark.parametrize("name", ["int8", "uint8", "int64", "uint64"])
+def test_clip_to_ints_beyond_the_dtype(name, xp):
+    """An int that no element can pass bounds nothing; one that every element would have to pass is an OverflowError."""
+    dtype, far = DTYPES[name], 2**70
+    x = np.array([0, 1, np.iinfo(dtype).max, np.iinfo(dtype).min], dtype)
+    for low, high in ((-far, far), (0, far), (-far, 3), (None, far), (-far, None), (1, 2)):
+        got = xp.clip(xp.asarray(x), low, high)
+        assert got.dtype == dtype
+        assert got.tolist() == np.clip(x, low, high).tolist()
+    for low, high in ((far, None), (None, -far)):
+        with pytest.raises(OverflowError):
+            xp.clip(xp.asarray(x), low, high)
+
+
 def test_copies_are_seen_through_writing(xp):
     """asarray, astype and reshape: what shares memory and what does not, either way round."""
     for act, shares in (

@@ -262,3 +262,39 @@ def test_from_dlpack(xp, device):
     y = xp.asarray([1.0])
     assert xp.from_dlpack(y) is y
     assert_near(xp.asnumpy(xp.from_dlpack(y, copy=True) + 1), np.array([2.0]), 0)
+
+
+def test_shapes_and_axes_of_any_integers(xp):
+    """Arrays, elements of them, sums and ranges, wherever integers are wanted."""
+
+    def use(m):
+        n = m.asarray([2, 3])
+        x = m.reshape(m.arange(6), n)
+        shapes = [f(n).shape for f in (m.zeros, m.ones, m.empty, lambda s: m.full(s, 1.5))]
+        shapes += [m.zeros(n[0]).shape, m.eye(m.max(n)).shape, m.zeros(range(3)).shape, m.zeros(n - n).shape]
+        shapes += [x.reshape(n[::-1]).shape, m.broadcast_to(x[0], n).shape, m.zeros([n[1], 4]).shape]
+        last = n[0] - 1
+        sums = [
+            m.sum(x, axis=last),
+            x.max(axis=last),
+            m.flip(x, axis=last)[0],
+            m.argmax(x, axis=last),
+            m.sort(x, axis=-last),
+        ]
+        return shapes, [s.tolist() for s in sums], m.expand_dims(x, axis=last).shape
+
+    assert use(xp) == use(np)
+    for shape in (2.0, "23", [2.5], None, xp.asarray([1.0]), [[1]]):
+        with pytest.raises(TypeError, match=r"zeros: a shape is an integer"):
+            xp.zeros(shape)
+
+
+def test_ranges_are_sequences(xp):
+    """Functions take a range where they take a list."""
+
+    def use(m):
+        x = m.asarray([3.0, 1.0, 2.0])
+        found = m.take(x, range(2)), m.concat([x, m.asarray(range(2))]), m.maximum(x, range(3)), m.sum(range(5))
+        return [f.tolist() for f in found]
+
+    assert use(xp) == use(np)

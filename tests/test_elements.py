@@ -9,7 +9,8 @@ import pytest
 from table import assert_same_bits
 
 DTYPES = [np.dtype(t) for t in ("?", "i1", "i8", "u1", "u8", "f4", "f8", "c16")]
-OPERATORS = (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.lt, operator.eq)
+ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod)
+OPERATORS = (*ARITHMETIC, operator.and_, operator.or_, operator.xor, operator.lt, operator.eq)
 
 
 def values(dtype):

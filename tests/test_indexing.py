@@ -454,3 +454,59 @@ def test_one_index_along_an_axis(xp, rng, dtype, shape):
             each = rng.integers(-n, n, (*a.shape[:axis], 3, *a.shape[axis + 1 :]))
             expected = np.take_along_axis(a, each, axis)
             assert np.array_equal(xp.asnumpy(xp.take_along_axis(ours, xp.asarray(each), axis=axis)), expected)
+
+
+SEQUENCES = {
+    "range": range(2),
+    "ranges": (range(2), range(1, 3)),
+    "tuples": ((0, 1), (1, 2)),
+    "tuple after a slice": (slice(None), (0, 2)),
+    "range before an ellipsis": (range(3, 0, -1), ...),
+    "bools": ((True, False, True, False), 0),
+    "nested": [(0, 1), (1, 2)],
+    "empty": (slice(None), ()),
+    "no range": range(0),
+}
+
+
+@pytest.mark.parametrize("key", SEQUENCES.values(), ids=SEQUENCES)
+def test_sequences_stand_for_arrays(key, xp):
+    """A tuple within an index, a range and a list are arrays of places, as NumPy has it."""
+    a = numbered((4, 4))
+    x = xp.asarray(a)
+    assert x[key].tolist() == a[key].tolist()
+    x[key] = -1
+    a[key] = -1
+    assert x.tolist() == a.tolist()
+
+
+@pytest.mark.parametrize("key", [{0}, {0: 1}.values(), (slice(None), (0.5, 1)), ((0, "a"),), [slice(0, 1)]], ids=str)
+def test_what_stands_for_no_array(key, xp):
+    for x in (np.zeros((2, 2)), xp.zeros((2, 2))):
+        with pytest.raises(IndexError):
+            x[key]
+
+
+def test_elements_and_sums_are_integers(xp):
+    """They index as NumPy's scalars: what they leave of the array is a view, and they name elements."""
+
+    def use(m):
+        x, order = m.asarray(numbered((4, 4))), m.asarray([2, 0, 3, 1])
+        k, largest = order[0], m.argmax(order)
+        row, column, rest = x[largest], x[:, k], x[1:, None, k]
+        row[0] = -1
+        x[k][1] = -2
+        column[...] += 100
+        rest[0] = 7
+        x[order[1]] *= 2
+        x[order[3], order[2]] = -5
+        x[largest, -1] += x[k, order[1]]
+        return x, row, column, rest, x[order[1], 1], order[order[order[0]]]
+
+    assert [r.tolist() for r in use(xp)] == [r.tolist() for r in use(np)]
+    x = xp.zeros((2, 2))
+    for key in (xp.asarray([5])[0], (xp.asarray([5])[0], 0), (0, xp.asarray([-3])[0])):
+        with pytest.raises(IndexError, match="out of bounds"):
+            x[key]
+        with pytest.raises(IndexError, match="out of bounds"):
+            x[key] = 1

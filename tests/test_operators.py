@@ -184,3 +184,36 @@ def test_powers_of_cheap_exponents(exponent, dtype, xp):
     agree("pow", got, wanted)
     array[...] = 0  # the result is no view, whatever the exponent
     agree("pow", got, wanted)
+
+
+@pytest.mark.parametrize("sequence", [[1, 2, 3], (1, 2, 3), range(1, 4), [0.5, 1.5, 2.0]], ids=repr)
+@pytest.mark.parametrize("name", BINARY)
+def test_sequences_on_either_side(name, sequence, xp):
+    host = np.asarray([3, 1, 2])
+    for swapped in (False, True):
+
+        def use(x, swapped=swapped):
+            return BINARY[name](sequence, x) if swapped else BINARY[name](x, sequence)
+
+        try:
+            wanted = use(host)
+        except TypeError:
+            with pytest.raises(TypeError):
+                use(xp.asarray(host))
+            continue
+        got = use(xp.asarray(host))
+        assert got.dtype == wanted.dtype
+        np.testing.assert_allclose(xp.asnumpy(got), wanted, rtol=1e-14)
+
+
+def test_repeating_a_sequence(xp):
+    """An integer of no dimension counts as NumPy's scalar: it repeats lists, tuples, text; an array multiplies."""
+
+    def use(m):
+        x = m.asarray([2, 3])
+        numbers = [0, 1]
+        numbers *= x[0]
+        repeated = [[0] * x[0], x[1] * [1, 2], (1,) * m.max(x), m.sum(x) * (0,), "ab" * x[0], numbers]
+        return repeated, m.asarray([1, 2] * x).tolist()
+
+    assert use(xp) == use(np)

@@ -103,3 +103,5 @@ length = np.ndarray.__new__(Metres, (2,))
 length[:] = [1.0, 2.0]
 print(isinstance(length, np.ndarray), type(length).__name__, length.in_feet()[1], type(Metres([1, 2])).__name__)
 sys.exit(3)
+counts = np.array([2, 3, 1])
+print([0] * counts[0], [[0] * counts.max()], counts.view(np.ndarray)[0], x.view(type=np.ndarray).shape)
