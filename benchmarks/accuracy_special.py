@@ -309,7 +309,14 @@ FUNCTIONS = [
         around_zero_and_two,
         bound=4,
     ),
-    Function("log_ndtr", log_ndtr, lambda x: x < 40, NORMAL, around_bounds(0.7), bound=4),
+    Function(
+        "log_ndtr",
+        log_ndtr,
+        lambda x: x < 40,
+        NORMAL,
+        lambda form: [*around_bounds(0.7)(form), -mpf(1.2) * mpf(2) ** ((form.greatest + 1) // 2)],  # its half fits
+        bound=4,
+    ),
     Function("gamma", mp.gamma, lambda x: no_pole(300)(x) & (x < 300), GAMMA, around_integers, bound=4),
     Function(
         "gammaln",

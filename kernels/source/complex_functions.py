@@ -271,10 +271,12 @@ def atanh(x, y):
     c = tl.where(far, one, b)
     d = 1.0 - tl.where(far, zero, a)
     high, low = two_sum(one, div(4.0 * tl.where(far, zero, a), d * d + c * c))
-    # beside the pole at 1, where y² would underflow: log(2 / |y|) / 2
-    high = tl.where(pole, b * 0.5, high)
+    # beside the pole at 1, where y² would underflow: log(2 / |y|) / 2, with 2^64 |y|, which is no subnormal
+    high = tl.where(pole, b * 9223372036854775808.0, high)
     low = tl.where(pole, zero, low)
-    re = log_of_pair(high, low, zero) * tl.where(pole, constant(-0.5, x), constant(0.25, x))
+    re = log_of_pair(high, low, tl.where(pole, constant(-64.0, x), zero)) * tl.where(
+        pole, constant(-0.5, x), constant(0.25, x)
+    )
     im = 0.5 * atan2(2.0 * y, d * (1.0 + tl.where(far, one, a)) - c * c)
     near_infinity, _ = reciprocal(x, y)
     quarter = with_sign(constant(1.5707963267948966, x), y)

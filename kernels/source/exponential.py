@@ -9,6 +9,7 @@ import triton.language as tl
 from nbx_array.kernels.source.core_math import (
     INFINITY,
     constant,
+    exponent_as_float,
     flip_sign,
     negate,
     pair_div,
@@ -19,6 +20,7 @@ from nbx_array.kernels.source.core_math import (
     round_product,
     scale,
     split,
+    split_normal,
     two_prod,
     two_sum,
 )
@@ -206,12 +208,10 @@ def log10(x):
 @triton.jit
 def log_of_pair(high, low, doublings):
     """log((high + low) · 2^doublings) for a pair with a normal, finite high > 0; near 1 relative to the logarithm."""
-    m, e = split(high)
-    if high.dtype == tl.float32:
-        n = tl.minimum(e, 100.0).to(tl.int32)
-    else:
-        n = tl.minimum(e, 1000.0).to(tl.int32).to(tl.int64)
-    f, rest = quick_two_sum(m - 1.0, low * power_of_two(0 - n, high))
+    m, n = split_normal(high)
+    e = exponent_as_float(n, high)
+    limit: tl.constexpr = 100 if high.dtype == tl.float32 else 1000
+    f, rest = quick_two_sum(m - 1.0, low * power_of_two(0 - tl.minimum(n, limit), high))
     # the rest is below half an ulp of f: the derivative 1/(1 + f) matters little
     return add_multiple_of_ln2(e + doublings, f, tl.fma(rest, 1.0 - f, log1p_tail(f)))
 

@@ -5,9 +5,8 @@ Up to 4 polynomials in x², beyond e^x/√x times polynomials in 1/x.
 
 import triton
 import triton.language as tl
-from nbx_array.kernels.source.core_math import div, flip_sign, negate, polynomial, power_of_two, sqrt
-from nbx_array.kernels.source.exponential import exp
-from nbx_array.kernels.source.pairs import exp_pair
+from nbx_array.kernels.source.core_math import constant, flip_sign, negate, polynomial, power_of_two, quick_rsqrt
+from nbx_array.kernels.source.exponential import exp, exp_tail, reduce_by_ln2
 from nbx_array.kernels.source.special_coefficients import (
     I0_32,
     I0_64,
@@ -40,7 +39,8 @@ def near(a, order: tl.constexpr):
 @triton.jit
 def far(a, order: tl.constexpr):
     """e^-a I(a) for a ≥ 4."""
-    t = div(a * 0.0 + 8.0, a) - 1.0
+    w = quick_rsqrt(a)
+    t = tl.fma(w * 8.0, w, constant(-1.0, a))
     if order == 0:
         if a.dtype == tl.float32:
             p = polynomial(t, I0_FAR_32)
@@ -51,30 +51,28 @@ def far(a, order: tl.constexpr):
             p = polynomial(t, I1_FAR_32)
         else:
             p = polynomial(t, I1_FAR_64)
-    return div(p, sqrt(a))
+    return p * w
 
 
 @triton.jit
 def bessel(x, order: tl.constexpr):
     a = tl.abs(x)
-    small = a <= 4.0
-    # beyond, it is infinite; its exponential is so before
+    # beyond, it is infinite
     if x.dtype == tl.float32:
         b = tl.where(a > 100.0, 100.0, a)
     else:
-        b = tl.where(a > 800.0, 800.0, a)
-    h, l, n = exp_pair(b)
-    half = n >> 1
-    large = far(tl.where(small, 4.0, b), order) * (h + l) * power_of_two(half, x) * power_of_two(n - half, x)
-    return tl.where(small, near(tl.where(small, a, 4.0), order), large)
+        b = tl.where(a > 720.0, 720.0, a)
+    n, r, _ = reduce_by_ln2(b)
+    large = far(b, order)
+    large = tl.fma(large, tl.fma(exp_tail(r), r * r, r), large)
+    # 2^n itself may be infinite where the result is not
+    return tl.where(a <= 4.0, near(a, order), large * power_of_two(n - 64, x) * 18446744073709551616.0)
 
 
 @triton.jit
 def scaled_bessel(x, order: tl.constexpr):
     a = tl.abs(x)
-    small = a <= 4.0
-    inner = near(tl.where(small, a, 4.0), order) * exp(negate(tl.where(small, a, 4.0)))
-    return tl.where(small, inner, far(tl.where(small, 4.0, a), order))
+    return tl.where(a <= 4.0, near(a, order) * exp(negate(a)), far(a, order))
 
 
 @triton.jit

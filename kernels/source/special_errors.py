@@ -1,7 +1,7 @@
 """The error function and the normal distribution: erf, erfc, their inverses, ndtr, ndtri, log_ndtr.
 
-erfc(x) is exp(-x²) times a function without exponential growth, one polynomial for all x ≥ 0; the square is a pair. The
-inverses are polynomials in y² and in √(-log q).
+erfc(x) is exp(-x²) times a function without exponential growth, one polynomial for all x ≥ 0; the square is a pair.
+The inverses are polynomials in y² and in √(-log q).
 """
 
 import triton
@@ -11,19 +11,28 @@ from nbx_array.kernels.source.core_math import (
     constant,
     copysign,
     div,
+    exponent_as_float,
     flip_sign,
     negate,
-    pair_div,
     pair_mul_float,
     polynomial,
+    quick_reciprocal,
     quick_two_sum,
-    scale,
+    scale_down,
+    split_normal,
     sqrt,
     two_prod,
     two_sum,
 )
-from nbx_array.kernels.source.exponential import exp, log, log_of_pair
-from nbx_array.kernels.source.pairs import exp_pair
+from nbx_array.kernels.source.exponential import (
+    add_multiple_of_ln2,
+    exp,
+    exp_tail,
+    log,
+    log1p_tail,
+    log_of_pair,
+    reduce_by_ln2,
+)
 from nbx_array.kernels.source.special_coefficients import (
     ERF_32,
     ERF_64,
@@ -33,6 +42,8 @@ from nbx_array.kernels.source.special_coefficients import (
     ERFCX_64,
     ERFINV_32,
     ERFINV_64,
+    ERFINV_INNER_32,
+    ERFINV_OUTER_32,
     LOG_ERFC_32,
     LOG_ERFC_64,
 )
@@ -49,24 +60,28 @@ def erf_near(x):
 
 @triton.jit
 def erfcx_pair(x, low):
-    """exp(x²) erfc(x) for x ≥ 0 as a pair; its error is that of a polynomial, half an ulp or so."""
-    z = tl.where(x < 1e30, x, 1e30)
-    t = div(z - 3.75, z + 3.75)
+    """exp(x²) erfc(x) of x + low, from 0 to 1e30, as a pair: r = 1/(1 + x) times a polynomial in r. Its values are
+    within 1/4 of 3/4, and from 1/2 on an error of r changes them by at most 0.3 times as much."""
+    d = x + 1.0
+    d_low = (x - (d - 1.0)) + low
+    r = quick_reciprocal(d)
+    r_low = tl.fma(negate(r), d_low, tl.fma(negate(r), d, constant(1.0, x)))
+    t = r - 0.5
     if x.dtype == tl.float32:
         p = polynomial(t, ERFCX_32)
     else:
         p = polynomial(t, ERFCX_64)
-    one = constant(1.0, x)
-    h, l = quick_two_sum(one, p)
-    d, d_low = two_sum(one, z + z)
-    return pair_div(h, l, d, d_low + (low + low))
+    p, p_low = quick_two_sum(constant(0.75, x), p)
+    h, l = two_prod(r, p)
+    return h, tl.fma(h, r_low, tl.fma(r, p_low, l))
 
 
 @triton.jit
-def exp_minus_pair(high, low):
-    """exp(-(high + low)) = (h + l) · 2^n for high ≥ 0, low below an ulp of it."""
-    h, l, n = exp_pair(negate(high))
-    return h, l - h * low, n
+def times_exp_minus(h, l, square, low):
+    """(h + l) exp(-(square + low)) for square ≥ 0 and low below an ulp of it, rounded once."""
+    n, r, rest = reduce_by_ln2(negate(square))
+    r, rest = quick_two_sum(r, rest - low)
+    return scale_down(h + tl.fma(h, r, tl.fma(h, tl.fma(exp_tail(r), r * r, rest), l)), n)
 
 
 @triton.jit
@@ -76,9 +91,8 @@ def erfc_far(x):
         z = tl.where(x > 11.0, 11.0, x)
     else:
         z = tl.where(x > 28.0, 28.0, x)
-    eh, el, n = exp_minus_pair(*two_prod(z, z))
     h, l = erfcx_pair(z, constant(0.0, z))
-    return scale(tl.fma(eh, h, tl.fma(eh, l, el * h)), n)
+    return times_exp_minus(h, l, *two_prod(z, z))
 
 
 @triton.jit
@@ -98,8 +112,7 @@ def erf(x):
 def erfc(x):
     a = tl.abs(x)
     far = erfc_far(a)
-    near = 1.0 - erf_near(tl.where(a < 0.5, x, 0.0))
-    return tl.where(a < 0.5, near, tl.where(x < 0.0, 2.0 - far, far))
+    return tl.where(a < 0.5, 1.0 - erf_near(x), tl.where(x < 0.0, 2.0 - far, far))
 
 
 @triton.jit
@@ -120,15 +133,16 @@ def central(x):
 
 @triton.jit
 def normal_tail(a):
-    """(ndtr(-a), h, l) for a ≥ 0 with the pair h + l = erfcx(a/√2): the exponent is -a²/2 exactly."""
+    """(ndtr(-a), h, l) for a ≥ 0 with the pair h + l = erfcx(a/√2)/2: the exponent is -a²/2 exactly."""
     if a.dtype == tl.float32:
         b = tl.where(a > 16.0, 16.0, a)
     else:
         b = tl.where(a > 40.0, 40.0, a)
     square, low = two_prod(b, b)
-    eh, el, n = exp_minus_pair(square * 0.5, low * 0.5)
     h, l = erfcx_pair(*root_half_times(tl.where(a < 1e30, a, 1e30)))
-    return scale(tl.fma(eh, h, tl.fma(eh, l, el * h)) * 0.5, n), h, l
+    h *= 0.5
+    l *= 0.5
+    return times_exp_minus(h, l, square * 0.5, low * 0.5), h, l
 
 
 @triton.jit
@@ -137,7 +151,7 @@ def ndtr(x):
     a = tl.abs(x)
     near = a < 0.7
     tail, _, _ = normal_tail(a)
-    return tl.where(near, central(tl.where(near, x, 0.0)), tl.where(x > 0.0, 1.0 - tail, tail))
+    return tl.where(near, central(x), tl.where(x > 0.0, 1.0 - tail, tail))
 
 
 @triton.jit
@@ -148,11 +162,11 @@ def log_ndtr(x):
     above = x >= 0.7
     tail, h, l = normal_tail(a)
     one, rest = two_sum(constant(1.0, x), negate(tail))
-    h = tl.where(above, one, tl.where(near, central(tl.where(near, x, 0.0)), h * 0.5))
-    l = tl.where(above, rest, tl.where(near, 0.0, l * 0.5))
+    h = tl.where(above, one, tl.where(near, central(x), h))
+    l = tl.where(above, rest, tl.where(near, 0.0, l))
     logarithm = tl.where(above & (h == 1.0), negate(tail), log_of_pair(h, l, 0.0))
     square, low = two_prod(a, a)
-    below = tl.where(a < 1e15, (logarithm - low * 0.5) - square * 0.5, square * -0.5)
+    below = tl.where(a < 1e15, (logarithm - low * 0.5) - square * 0.5, a * 0.5 * negate(a))
     return tl.where(above | near, logarithm, below)
 
 
@@ -197,7 +211,15 @@ def inverse(y, q, factor: tl.constexpr):
 
 @triton.jit
 def erfinv(y):
-    return inverse(y, 1.0 - tl.abs(y), 1.0)
+    """In float32 y times one of two polynomials in -log(1 - y²), on which rounding 1 - y² has little effect."""
+    if y.dtype == tl.float32:
+        m, n = split_normal(tl.fma(negate(y), y, constant(1.0, y)))
+        w = negate(add_multiple_of_ln2(exponent_as_float(n, y), m - 1.0, log1p_tail(m - 1.0)))
+        ratio = tl.where(w < 5.0, polynomial(w, ERFINV_INNER_32), polynomial(w - 10.0, ERFINV_OUTER_32))
+        a = tl.abs(y)
+        return tl.where(a < 1.0, y * ratio, tl.where(a == 1.0, y * INFINITY, float("nan")))
+    else:
+        return inverse(y, 1.0 - tl.abs(y), 1.0)
 
 
 @triton.jit

@@ -14,15 +14,17 @@ from nbx_array.kernels.source.core_math import (
     pair_mul_float,
     polynomial,
     power_of_two,
+    quick_reciprocal,
     quick_two_sum,
     round_product,
     split,
     two_prod,
     two_sum,
 )
-from nbx_array.kernels.source.exponential import exp, log, log1p
+from nbx_array.kernels.source.exponential import exp, log, log1p, log_of_pair
 from nbx_array.kernels.source.pairs import log_pair
 from nbx_array.kernels.source.reduce_by_half_pi import half_pi
+from nbx_array.kernels.source.special_coefficients import SINC_32, SINC_64
 from nbx_array.kernels.source.trigonometric import sin_cos_pairs, turn
 
 
@@ -35,10 +37,17 @@ def expit(x):
 
 @triton.jit
 def logit(x):
-    """log(x/(1 - x)); near 1/2, where that vanishes, log1p((2x - 1)/(1 - x)), whose numerator is exact."""
+    """log(x/(1 - x)) with the quotient as a pair, so that it is right near 1/2, too, where it vanishes."""
+    tiny = x < 1e-30
+    a = tl.where(tiny, x * 18446744073709551616.0, x)
     rest = 1.0 - x
-    near = (x > 0.3) & (x < 0.65)
-    return tl.where(near, log1p(div(tl.where(near, (x - 0.5) * 2.0, 0.0), rest)), log(div(x, rest)))
+    r = quick_reciprocal(rest)
+    q = a * r
+    # with what was rounded off in 1 - x
+    remainder = tl.fma(q, x - (1.0 - rest), tl.fma(negate(q), rest, a))
+    logarithm = log_of_pair(q, remainder * r, tl.where(tiny, constant(-64.0, x), constant(0.0, x)))
+    limit = tl.where(x == 0.0, -INFINITY, tl.where(x == 1.0, INFINITY, float("nan")))
+    return tl.where((x > 0.0) & (x < 1.0), logarithm, limit)
 
 
 @triton.jit
@@ -167,15 +176,23 @@ def sin_cos_pi(x):
 
 @triton.jit
 def sinc(x):
-    """sin(πx)/(πx), 1 at 0; exactly 0 at the other integers."""
+    """sin(πx)/(πx), 1 at 0; exactly 0 at the other integers. With x reduced by integers to r it is ±sinc(r) r/x, the
+    quotient a pair."""
+    a = tl.abs(x)
+    b = a - 2.0 * tl.floor(a * 0.5)
+    k, n = round_product(b, 1.0)
+    r = b - k
+    # sinc(r) - 1 = -3/2 r² + …, the first term a pair
+    z, z_low = two_prod(r, r)
+    h, l = two_prod(z, constant(-1.5, x))
+    l = tl.fma(z_low, constant(-1.5, x), l)
     if x.dtype == tl.float32:
-        tiny = tl.abs(x) < 0.0001
-        even = tl.abs(x) >= 16777216.0
+        l = tl.fma(z, polynomial(z, SINC_32), l)
     else:
-        tiny = tl.abs(x) < 1e-9
-        even = tl.abs(x) >= 9007199254740992.0
-    h, l, _, _ = sin_cos_pi(x)
-    p, p_low = half_pi(x)
-    p, p_low = pair_mul_float(p, p_low, tl.where(tiny | even, 1.0, x) * 2.0)
-    q, _ = pair_div(h, l, p, p_low)
-    return tl.where(tiny, 1.0, q)
+        l = tl.fma(z, polynomial(z, SINC_64), l)
+    a = tl.where(a > 1e30, 1e30, a)  # even, so that r is 0
+    y = quick_reciprocal(a)
+    r = turn(r, n + n)
+    q = r * y
+    q_low = tl.fma(negate(q), a, r) * y
+    return tl.where(a < 0.5, (h + l) + 1.0, q + tl.fma(q, h, tl.fma(q, l, tl.fma(q_low, h, q_low))))

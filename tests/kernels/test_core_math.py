@@ -109,6 +109,34 @@ def test_scale_rounds_once(dtype: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_scale_down_rounds_once(dtype: str, rng: np.random.Generator) -> None:
+    x = finite(rng, 5000, dtype, -2, 2)
+    low, high = (-188, 60) if dtype == "float32" else (-1532, 508)
+    n = rng.integers(low, high + 1, 5000).astype(f"i{x.itemsize}")
+    with np.errstate(all="ignore"):
+        expected = np.ldexp(x, n.astype(np.int32))
+    np.testing.assert_array_equal(evaluate("core_math", "scale_down", [x, n], [dtype])[0], expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("function", "expected", "bound"),
+    [("quick_reciprocal", lambda x: 1 / x, 0.8), ("quick_rsqrt", lambda x: 1 / np.sqrt(x), 1.5)],
+)
+def test_quick_reciprocals_are_nearly_right(
+    function: str, expected: Callable[[np.ndarray], np.ndarray], bound: float, dtype: str, rng: np.random.Generator
+) -> None:
+    info = np.finfo(dtype)
+    x = np.abs(finite(rng, 100000, dtype, info.minexp, info.maxexp - 3))
+    x[: info.nmant] = 1 + 2 * np.exp2(-np.arange(info.nmant))
+    got = evaluate("core_math", function, [x], [dtype])[0]
+    wanted = expected(x.astype(np.longdouble))
+    assert (np.abs(got - wanted) <= bound * np.spacing(wanted.astype(dtype))).all()
+    if function == "quick_reciprocal":
+        np.testing.assert_array_equal(evaluate("core_math", function, [-x], [dtype])[0], -got)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_signs_of_zeros_and_nan(dtype: str) -> None:
     values = np.array([0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, -np.nan], dtype)
     x, sign = (a.ravel() for a in np.meshgrid(values, values))
