@@ -275,6 +275,14 @@ def _copies(bench: _Bench) -> None:
             _expect_equal(list(ctypes.string_at(pinned, n)), data[::-1], f"{n} bytes copied by pinned memory")
         finally:
             driver.free_pinned(pinned, index)
+    x, pinned = bench.put(np.arange(8, dtype=np.float32)), driver.allocate_pinned(32, index)
+    try:
+        launch(bench.affine(), 1, x, Buffer(bench.device, pinned, 32, np.float32), 8, 0.5, 1)
+        driver.synchronize(index)
+        found = np.frombuffer(ctypes.string_at(pinned, 32), np.float32)
+        _expect_equal(found, np.arange(8) * 0.5, "what a kernel wrote to pinned memory")
+    finally:
+        driver.free_pinned(pinned, index)
     driver.copy(a.ptr, b.ptr, 0, index)
     driver.copy_from_host(a.ptr, data.ctypes.data, 0, index)
 

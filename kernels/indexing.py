@@ -47,35 +47,29 @@ def _launcher(
 
 
 class _Status:
-    """A word of a device that kernels set when an index is out of range."""
+    """A word that kernels of a device set when an index is out of range. It is the host's memory, so that to look at it
+    once the device has been waited for takes no copy."""
 
     def __init__(self, device: Device) -> None:
-        self.device = device
-        self.storage = allocate(8, device)
-        get_driver(device.backend).fill(self.storage.ptr, 0, 8, device.index, current_stream(device))
-        self.armed = False
+        self.address = get_driver(device.backend).allocate_pinned(8, device.index)
+        self.word = ctypes.c_int64.from_address(self.address)
+        self.word.value = 0
         self.message = ""
 
     def check(self) -> None:
-        """Raise IndexError if an index was out of range since the last check. Waits for the device."""
-        if not self.armed:
-            return
-        self.armed = False
-        driver, word = get_driver(self.device.backend), ctypes.c_int64()
-        stream = current_stream(self.device)
-        driver.copy_to_host(ctypes.addressof(word), self.storage.ptr, 8, self.device.index, stream)
-        if word.value:
-            driver.fill(self.storage.ptr, 0, 8, self.device.index, stream)
+        """Raise IndexError if a kernel that the host has waited for met an index out of range."""
+        if self.word.value:
+            self.word.value = 0
             raise IndexError(self.message)
 
 
 _statuses: dict[Device, _Status] = {}
 
 
-def _armed(device: Device, message: str) -> _Status:
+def _status(device: Device, message: str) -> _Status:
     """The status of a device, for a kernel that may find an index out of range."""
     status = _statuses.get(device) or _statuses.setdefault(device, _Status(device))
-    status.armed, status.message = True, message
+    status.message = message
     return status
 
 
@@ -97,9 +91,9 @@ def index_offsets(index: View, out: View, size: int, stride: int, *, first: bool
     """
     device = index.storage.device
     launcher = offsets_launcher(index.dtype, first, device)
-    status = _armed(device, message)
+    status = _status(device, message)
     n = math.prod(index.shape)
-    args = (index.address, out.address, status.storage.ptr, n, size, stride)
+    args = (index.address, out.address, status.address, n, size, stride)
     launcher.spread(args, -(-n // rule(device).block), 1, 1)
     if device.backend == "cpu":
         status.check()
@@ -187,10 +181,10 @@ def pick(picked: Picked, index: View, out: View, message: str) -> None:
     launcher, rows, columns = special_or_general(
         partial(pick_launcher, each, dtype.itemsize, words, min(before, 2), _width(after), device)
     )
-    status = _armed(device, message)
+    status = _status(device, message)
     grid = -(-before * count // rows) * -(-after // columns)
     numbers = (before * count, count, after, size, outer, step, inner)
-    launcher.spread((address, index.address, out.address, status.storage.ptr, *numbers), grid, 1, 1)
+    launcher.spread((address, index.address, out.address, status.address, *numbers), grid, 1, 1)
     if device.backend == "cpu":
         status.check()
 

@@ -130,12 +130,18 @@ _NUMBERS = {
 
 def read_element(storage: Storage, address: int, dtype: np.dtype[Any]) -> Any:
     """The element at an address inside a storage as a Python number; waits for the device."""
-    number = _NUMBERS.get(dtype)
-    if number is None or storage.device.backend != "cpu":
+    number, device = _NUMBERS.get(dtype), storage.device
+    if number is None:
         return to_host(View(storage, dtype, (), (), (address - storage.ptr) // dtype.itemsize)).item()
     traffic.synchronisations += 1
     traffic.bytes_to_host += dtype.itemsize
-    return number.from_address(address).value
+    if device.backend == "cpu":
+        return number.from_address(address).value
+    read = number()
+    target, stream = ctypes.addressof(read), current_stream(device)
+    pool_of(device).driver.copy_to_host(target, address, dtype.itemsize, device.index, stream)
+    run_checks(device)
+    return read.value
 
 
 def copy(destination: int, source: int, nbytes: int, device: Device) -> None:
