@@ -35,10 +35,10 @@ def universal(ufunc: Any, method: str, inputs: tuple[Any, ...], out: tuple[Any, 
         arrays = [x for x in inputs if isinstance(x, Array)]
         if method != "__call__" or not arrays or any(isinstance(x, np.ndarray) for x in out):
             raise _mixed(name)
-        device = arrays[0].device
-        if name == "power":
-            refuse_negative(*inputs)
+        device, given = arrays[0].device, inputs
         inputs = tuple(beside_ndarray(name, x, device) if isinstance(x, np.ndarray) else x for x in inputs)
+        if name == "power":
+            refuse_negative(*given)
     if method == "reduce" and name in _REDUCTIONS:
         raise TypeError(f"{name}.reduce: NumPy reduces no nbx_array array; use nbx_array.{_REDUCTIONS[name]}")
     function = getattr(sys.modules["nbx_array"], ALIASES.get(name, name), None)
