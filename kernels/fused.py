@@ -95,7 +95,12 @@ def _flat_launcher(
     if on_gpu and not sig.long:
         # A mask keeps Triton from 16-byte accesses: every block but the last goes without, unless memory hardly counts.
         whole = statements(generate.Address("base + i", mask="", paired=True))
-        lines = ["if base + BLOCK <= n:", *_indented(whole), "else:", *_indented(["m = i < n - base", *masked])]
+        lines = [
+            "if base + BLOCK <= n:",
+            *generate.indented(whole),
+            "else:",
+            *generate.indented(["m = i < n - base", *masked]),
+        ]
     else:
         lines = ["m = i < tl.minimum(n - base, BLOCK).to(tl.int32)", *masked]
     lines = ["base = tl.program_id(0).to(tl.int64) * BLOCK", "i = tl.arange(0, BLOCK)", *lines]
@@ -112,10 +117,6 @@ def at(sig: Sig, place: tuple[int, ...]) -> Sig:
     for k in place:
         sig = sig.kids[k]
     return sig
-
-
-def _indented(lines: list[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
 
 
 def run_flat(launcher: Launcher, block: int, args: tuple[Any, ...], out: int, n: int) -> None:

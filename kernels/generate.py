@@ -7,7 +7,7 @@ and rounded after each operation, so that fused and unfused results have the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -246,3 +246,7 @@ def module(body_modules: set[str], text: str) -> str:
 def function(name: str, parameters: list[str], lines: list[str]) -> str:
     """A @triton.jit function of the given statements."""
     return f"@triton.jit\ndef {name}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]

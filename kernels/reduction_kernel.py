@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nbx_array.kernels import generate
+from nbx_array.kernels import generate, words
 from nbx_array.kernels.fused import leaf_dtypes
 from nbx_array.kernels.reduction_table import Reduction, accumulator, identity, result_dtype, state_dtypes
 from nbx_array.kernels.signature import Sig
@@ -41,7 +41,8 @@ class Form(NamedTuple):
     kept_masked: bool  # tiles may reach beyond the kept dimension; what they compute there is not stored
     masks: str  # which tiles may reach beyond the reduced dimension: "all", its "last" one, or "none"
     layered: bool  # layers of a tile that needs masks are taken one by one
-    partial: bool  # leaves a state
+    partial: bool  # programs leave states
+    gathers: int  # so many of which, at a time, the last program to leave one reduces; 0 if the next launch does
     wide: bool  # offsets in a tile need 64 bits
     wide_index: bool
     even: tuple[str, ...]  # numbers passed as multiples of 16, see `_deciding`
@@ -77,6 +78,7 @@ class Writer:
         self.lanes = form.reduced_tile // form.depth
         self.carried = ", ".join(f"c{j}" for j in range(len(self.state)))
         self.folds = row.fold is not None and expression is not None
+        self.leaves = form.partial and not form.gathers
         across, down = "[None, None, :]", "[None, :, None]"
         self.kept_side, self.lane_side = (down, across) if form.along_columns else (across, down)
 
@@ -92,12 +94,14 @@ class Writer:
         loop = self.loop()
         # The loop moves from where the program starts (a0) to where the tile does (p0).
         parameters = [(f"a{name[1:]}" if name.startswith("p") else name, kind) for name, kind in self.parameters()]
-        if form.partial:
+        if self.leaves:
             parameters += [(f"o{j}", type_row(part).pointer) for j, part in enumerate(self.state)]
         else:
             parameters.append(("o0", type_row(result_dtype(row, dtype)).pointer))
             if row.after is not None:
                 parameters.append(("number", type_row(self.state[0]).parameter))
+        if form.gathers:
+            parameters += [("words", "*i64"), ("tag", "i64")]
         parameters += [(name, "i64") for name in self.numbers]
         lines = [*self.start(), *loop, *self.finish()]
         text = generate.module(self.modules, generate.function("reduce", [name for name, _ in parameters], lines))
@@ -116,6 +120,8 @@ class Writer:
         lines.append("g = tl.program_id(0).to(tl.int64)")
         if form.partial:
             lines += ["split = g % splits", "g = g // splits"]
+        if form.gathers:
+            lines.append("group = g")
         lines += [f"k0 = (g % across) * {form.kept_tile}", "g = g // across"]
         for j in reversed(range(form.kept)):
             lines += [f"q{j} = g % d{j}", f"g = g // d{j}"]
@@ -123,7 +129,7 @@ class Writer:
             terms = [*(f"q{j} * kept{j}_{name}" for j in range(form.kept)), *self.moves(name, "kept", "k0")]
             lines += [f"a{name} += {scale}({' + '.join(terms)})"] if terms else []
         place = " + ".join([*(f"q{j} * kept{j}_o" for j in range(form.kept)), "k0 * kept_o"])
-        if form.partial:
+        if self.leaves:
             lines += [f"o{j} += {place} + split" for j in range(len(self.state))]
         else:
             lines.append(f"o0 += {'2 * ' if is_complex(result_dtype(self.row, self.sig.dtype)) else ''}({place})")
@@ -279,7 +285,7 @@ class Writer:
 
     def finish(self) -> list[str]:
         """Fold the plane, and store."""
-        form, row, dtype = self.form, self.row, self.sig.dtype
+        form = self.form
         count = len(self.state)
         names = [f"f{j}" for j in range(count)]
         axis = 1 if form.along_columns else 0
@@ -288,8 +294,46 @@ class Writer:
             "store_m = place1 < M - k0",
             self.fold([f"c{j}" for j in range(count)], names, axis),
         ]
-        if form.partial:
+        if self.leaves:
             return lines + [f"tl.store(o{j} + place1 * kept_o, f{j}, mask=store_m)" for j in range(count)]
+        return lines + (self.gather() if form.gathers else self.result(names))
+
+    def gather(self) -> list[str]:
+        """Tell the state; the last program to do so reduces those of all, in their order, and stores."""
+        form, device, slots = self.form, self.sig.device, self.form.kept_tile
+        self.modules.add("look_back")
+        each = words.words_of(self.state, device) * slots
+        shape = f"[{form.gathers}, {slots}]"
+        at, asked = f"states[None, :] + (first + part) * {each}", "first + part < splits"
+        neutral = list(enumerate(zip(identity(self.row, self.state), self.types, strict=True)))
+        total, given, folded = ([f"{name}{j}" for j, _ in neutral] for name in ("total", "given", "folded"))
+        step = [
+            *words.read("told", self.state, slots, at, asked, shape, "True", device),
+            *(
+                f"given{j} = tl.where(asked_told, told{j}, tl.full({shape}, {text}, {kind}))"
+                for j, (text, kind) in neutral
+            ),
+            self.fold(given, folded, 0),
+            f"{', '.join(total)} = {self.combine}({', '.join(total + folded)})",
+        ]
+        last = [
+            f"part = tl.arange(0, {form.gathers})[:, None]",
+            *(f"total{j} = tl.full([{slots}], {text}, {kind})" for j, (text, kind) in neutral),
+            f"for first in range(0, splits, {form.gathers}):",
+            *generate.indented(step),
+            'tl.atomic_xchg(words + group, 0, sem="relaxed")',
+            *self.result(total),
+        ]
+        return [
+            f"states = words + {words.COUNTERS} + group * splits * {each} + tl.arange(0, {slots})",
+            *words.publish("f", self.state, slots, f"states + split * {each}", device),
+            'if tl.atomic_add(words + group, 1, sem="relaxed") == splits - 1:',
+            *generate.indented(last),
+        ]
+
+    def result(self, names: list[str]) -> list[str]:
+        """Store the result of states."""
+        row, dtype, lines = self.row, self.sig.dtype, []
         if row.after is not None:
             parts = 2 if is_complex(result_dtype(row, dtype)) else 1
             results = [f"h{j}" for j in range(parts)]

@@ -15,14 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from nbx_array.backend.compiler import KernelMissing, Source
-from nbx_array.backend.contract import Device, get_driver
 from nbx_array.backend.launcher import Launcher, get_launcher, special_or_general
 from nbx_array.kernels.reduction import TABLE as REDUCTIONS
-from nbx_array.kernels.reduction_table import accumulator
-from nbx_array.kernels.scan_kernel import NAMES, Form, Operand, Writer, word_bits, words_of
+from nbx_array.kernels.reduction_table import accumulator, state_dtypes
+from nbx_array.kernels.scan_kernel import NAMES, Form, Operand, Writer
 from nbx_array.kernels.signature import Sig
-from nbx_array.memory import allocate
-from nbx_array.memory.streams import current_stream
+from nbx_array.kernels.words import words_for, words_of
 from nbx_array.memory.view import collapse, contiguous_strides
 
 Strides = tuple[int, ...]
@@ -112,8 +110,8 @@ def scan(
         return False
     launcher, numbers, grid, count = planned
     if count:
-        words = _words(count, device)
-        launcher.spread((*args, out, words.storage.ptr, *numbers), grid, 1, 1)
+        words, tag = words_for(count, device)
+        launcher.spread((*args, out, words.ptr, tag, *numbers), grid, 1, 1)
     else:
         launcher.spread((*args, out, *numbers), grid, 1, 1)
     return True
@@ -146,7 +144,8 @@ def plan(
     if found is None:
         return None
     (others, steps, lanes), operands = found
-    wide = accumulator(REDUCTIONS[NAMES[name]], dtype)
+    row = REDUCTIONS[NAMES[name]]
+    wide = accumulator(row, dtype)
     form = form_of(rule, found[0], operands, wide.itemsize, general)
     across = -(-lanes // form.lanes)
     programs = across * others
@@ -161,54 +160,9 @@ def plan(
     launcher = launcher_of(name, sig, form, dtype, aligned, rule.linked.num_warps)
     even = 16 if form.rows == "even" else 1
     given = (number for o in operands for number in (o.other // even, o.step, o.lane // even))
-    # Words of each tile, and two of each group of tiles.
-    words = (tiles + 2 * -(-tiles // form.look)) * form.lanes * words_of(wide, sig.device) * programs
+    states = (tiles + 2 * -(-tiles // form.look)) * form.lanes  # of each tile, and two of each group of tiles
+    words = states * words_of(state_dtypes(row, dtype, False), sig.device) * programs
     return Plan(launcher, (across, programs, tiles, lanes, steps, *given), programs * tiles, words)
-
-
-# ------------------------------------------------------------------------------------- what programs tell each other
-
-LASTING = ("cuda", "hip")
-"""Backends that keep words from scan to scan: Metal's have no room for tags, and on the CPU scans run side by side."""
-
-KEPT = 1 << 20
-"""Bytes of words that a device keeps. More are allocated when wanted, and cleared: a small part of such a scan."""
-
-TAGS = 2**32 - 1
-"""Launches that can be told from each other by tags of 32 bits, of which 0 says that a word has never been written."""
-
-
-class _Words:
-    """What the programs of a launch tell each other, in memory: a word that counts programs in the first of eight, then
-    theirs. Clear at first."""
-
-    def __init__(self, nbytes: int, device: Device) -> None:
-        self.device = device
-        self.storage = allocate(nbytes, device)
-        self.clear()
-
-    def clear(self) -> None:
-        device, storage = self.device, self.storage
-        get_driver(device.backend).fill(storage.ptr, 0, storage.nbytes, device.index, current_stream(device))
-        self.launches = 0
-
-
-_kept: dict[Device, _Words] = {}
-
-
-def _words(count: int, device: Device) -> _Words:
-    """So many words for one launch. Those that are kept need no clearing, since every launch tags them otherwise
-    (`look_back.claim`) and the work of a device is one sequence, whatever streams it runs in."""
-    nbytes = (count + 8) * (word_bits(device) // 8)
-    if device.backend not in LASTING or nbytes > KEPT:
-        return _Words(nbytes, device)
-    words = _kept.get(device)
-    if words is None:
-        words = _kept.setdefault(device, _Words(KEPT, device))
-    if words.launches == TAGS:
-        words.clear()
-    words.launches += 1
-    return words
 
 
 # ------------------------------------------------------------------------------------------------------------- forms

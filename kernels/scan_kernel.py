@@ -27,8 +27,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from nbx_array.backend.contract import Device
-from nbx_array.kernels import generate
+from nbx_array.kernels import generate, words
 from nbx_array.kernels.fused import leaf_dtypes
 from nbx_array.kernels.reduction import TABLE as REDUCTIONS
 from nbx_array.kernels.reduction_table import accumulator, identity, state_dtypes
@@ -59,17 +58,6 @@ class Form(NamedTuple):
     filled: bool = False  # linked: no tile has lanes beyond the last
 
 
-def word_bits(device: Device) -> int:
-    """Bits of the words by which programs tell each other numbers: Metal's atomics have no 64."""
-    return 32 if device.backend == "metal" else 64
-
-
-def words_of(wide: np.dtype, device: Device) -> int:
-    """How many words a state takes: half of each is payload."""
-    part = component(wide).itemsize
-    return (2 if is_complex(wide) else 1) * max(8 * part // (word_bits(device) // 2), 1)
-
-
 class Writer:
     """Writes one kernel. Its arguments: the expression's, the output, sizes, and each operand's and the output's
     strides; a linked one's has words before the sizes, and more of these."""
@@ -82,6 +70,7 @@ class Writer:
         self.combine = row.function(row.combine, dtype)
         self.neutral = identity(row, state_dtypes(row, dtype, wide=False))
         self.parts = range(len(self.neutral))
+        self.dtypes = [component(self.wide)] * len(self.neutral)
         # Steps run along one axis of a tile, lanes along the other, which is the one that lies nearer in memory.
         self.axis, self.across, self.down = (
             (0, "[None, :]", "[:, None]") if form.inner else (1, "[:, None]", "[None, :]")
@@ -99,11 +88,11 @@ class Writer:
         lines = self.linked() if linked else self.whole()
         strides = [f"{part}_{k}" for k in (*range(len(self.pointers)), "o") for part in ("other", "step", "lane")]
         numbers = ("across", "rows", "tiles", "lanes", "steps") if linked else ("across", "lanes", "steps")
-        bits = word_bits(self.sig.device)
+        bits = words.word_bits(self.sig.device)
         parameters = [
             *generate.parameters(self.sig),
             ("o", type_row(self.dtype).pointer),
-            *([("words", f"*i{bits}")] if linked else []),
+            *([("words", f"*i{bits}"), ("tag", f"i{bits}")] if linked else []),
             *((n, "i64") for n in (*numbers, *strides)),
         ]
         text = generate.function("scan", [*(n for n, _ in parameters), "STEPS: tl.constexpr"], lines)
@@ -203,7 +192,7 @@ class Writer:
             *self.begin(),
             *(f"c{j} = tl.full([{lanes}], {n}, {self.value})" for j, n in zip(self.parts, self.neutral, strict=True)),
             "for tile in range(0, tl.cdiv(steps, STEPS)):",
-            *indented(loop),
+            *generate.indented(loop),
         ]
 
     # -- a program for some lanes of one tile
@@ -211,8 +200,8 @@ class Writer:
     def linked(self) -> list[str]:
         form = self.form
         self.modules.add("look_back")
-        count = words_of(self.wide, self.sig.device)
-        lines = ["place, tag = look_back.claim(words)", f"look = tl.arange(0, {form.look}){self.down}"]
+        count = words.words_of(self.dtypes, self.sig.device)
+        lines = ["place = look_back.claim(words)", f"look = tl.arange(0, {form.look}){self.down}"]
         # Neighbouring lanes first, all of them before the next tile: who waits has been long behind.
         if form.rows == "one":
             lines += ["row = place * 0", "tile = place", "l0 = row", "q = row"]
@@ -229,13 +218,18 @@ class Writer:
             f"group = tile // {form.look}",
             f"groups = tl.cdiv(tiles, {form.look})",
             f"slot = tl.arange(0, {form.lanes})",
-            f"words += 8 + row * (tiles + 2 * groups) * {count * form.lanes}",
+            f"words += {words.COUNTERS} + row * (tiles + 2 * groups) * {count * form.lanes}",
         ]
         # A mask keeps Triton from 16-byte accesses: tiles within the array go without.
         unmasked = form.filled and self.sig.device.backend != "cpu"
         inside = f"if begin + {form.steps} <= steps:"
         if unmasked:
-            lines += [inside, *indented(self.read(False)), "else:", *indented([*self.masks(), *self.read(True)])]
+            lines += [
+                inside,
+                *generate.indented(self.read(False)),
+                "else:",
+                *generate.indented([*self.masks(), *self.read(True)]),
+            ]
         else:
             lines += [*self.masks(), *self.read(True)]
         lines.append(self.fold("tl.reduce", "r"))
@@ -245,12 +239,12 @@ class Writer:
         lines += self.gather("a", f"group * {form.look}", f"tile - group * {form.look}")
         lines += [
             f"if (tile + 1) % {form.look} == 0:",
-            *indented([self.join("a", "r", "n", "has_a", "1"), *self.publish("n", "tiles + group")]),
+            *generate.indented([self.join("a", "r", "n", "has_a", "1"), *self.publish("n", "tiles + group")]),
             f"    head = group // {form.look} * {form.look}",
-            *indented(self.gather("b", "tiles + head", "group - head")),
-            *indented(self.gather_one("u", "tiles + groups + head - 1", "head > 0")),
-            *indented([self.join("b", "n", "n", "has_b", "1"), self.join("u", "n", "n", "has_u", "1")]),
-            *indented(self.publish("n", "tiles + groups + group")),
+            *generate.indented(self.gather("b", "tiles + head", "group - head")),
+            *generate.indented(self.gather_one("u", "tiles + groups + head - 1", "head > 0")),
+            *generate.indented([self.join("b", "n", "n", "has_b", "1"), self.join("u", "n", "n", "has_u", "1")]),
+            *generate.indented(self.publish("n", "tiles + groups + group")),
             *self.gather_one("e", "tiles + groups + group - 1", "group > 0"),
             self.join("e", "a", "c", "has_e", "has_a"),
             self.combined("c", "x", "y", self.across),
@@ -260,9 +254,9 @@ class Writer:
             return [
                 *lines,
                 inside,
-                *indented(self.write(False)),
+                *generate.indented(self.write(False)),
                 "else:",
-                *indented([*self.masks(), *self.write(True)]),
+                *generate.indented([*self.masks(), *self.write(True)]),
             ]
         return lines + self.write(True)
 
@@ -284,64 +278,29 @@ class Writer:
         given = [*self.names(left), has_left, *self.names(right), has_right]
         return f"{', '.join(self.names(target))}, has_{target} = joined({', '.join(given)})"
 
-    def words(self) -> list[tuple[int, int]]:
-        """The component, and the part of it, of each word of a state."""
-        each = words_of(self.wide, self.sig.device) // len(self.parts)
-        return [(j, k) for j in self.parts for k in range(each)]
+    def place(self, place: str) -> str:
+        """Pointers to the `place`-th state of the row, but for its slots."""
+        return f"words + ({place}) * {words.words_of(self.dtypes, self.sig.device) * self.form.lanes}"
 
     def publish(self, letter: str, place: str) -> list[str]:
         """Make a state known as the `place`-th of the row."""
-        lanes, words = self.form.lanes, self.words()
-        lines = [f"to = words + ({place}) * {len(words) * lanes} + slot"]
-        return lines + [
-            f'tl.atomic_xchg(to + {i * lanes}, look_back.word({letter}{j}, {k}, tag), sem="relaxed")'
-            for i, (j, k) in enumerate(words)
-        ]
+        lines = words.publish(letter, self.dtypes, self.form.lanes, "to", self.sig.device)
+        return [f"to = {self.place(place)} + slot", *lines]
 
-    def wait(self, letter: str, at: str, asked: str, shape: str, waiting: str, axes: int) -> list[str]:
+    def wait(self, letter: str, at: str, asked: str, shape: str, waiting: str) -> list[str]:
         """Read states when all that are asked for are there."""
-        lanes, words = self.form.lanes, self.words()
-        read = [f"w{letter}{i}" for i in range(len(words))]
-        bits = word_bits(self.sig.device)
-        missing = " | ".join(f"look_back.absent({w}, tag)" for w in read)
-        missing = f"(({missing}) & asked_{letter}).to(tl.int32)"
-        for _ in range(axes):
-            missing = f"tl.max({missing}, 0)"
-        lines = [
-            f"at_{letter} = words + {at}",
-            f"asked_{letter} = tl.broadcast_to({asked}, {shape})",
-            *(f"{w} = tl.zeros({shape}, tl.int{bits})" for w in read),
-            f"waiting_{letter} = {waiting}",
-            f"while waiting_{letter}:",
-            *(
-                f'    {w} = tl.atomic_add(at_{letter} + {i * lanes}, 0, mask=asked_{letter}, sem="relaxed")'
-                for i, w in enumerate(read)
-            ),
-            f"    waiting_{letter} = {missing} > 0",
-        ]
-        part = type_row(component(self.wide))
-        integer = f"tl.int{8 * component(self.wide).itemsize}"
-        for j in self.parts:
-            halves = [f"look_back.half({w}, {k}, {integer})" for w, (i, k) in zip(read, words, strict=True) if i == j]
-            lines.append(f"{letter}{j} = ({' + '.join(halves)}).to({part.value}, bitcast=True)")
-        return lines
+        return words.read(letter, self.dtypes, self.form.lanes, at, asked, shape, waiting, self.sig.device)
 
     def gather(self, letter: str, first: str, count: str) -> list[str]:
         """Combine so many states from the first-th on: `has_` and the letter says whether there are any."""
-        lanes, look = self.form.lanes, self.form.look
-        at = f"({first} + look) * {len(self.words()) * lanes} + slot{self.across}"
-        lines = self.wait(letter, at, f"look < {count}", self.tile_shape(look), f"{count} > 0", 2)
+        at = f"{self.place(f'{first} + look')} + slot{self.across}"
+        lines = self.wait(letter, at, f"look < {count}", self.tile_shape(self.form.look), f"{count} > 0")
         given = ", ".join([*self.names(letter), f"asked_{letter}.to(tl.int32)"])
         targets = ", ".join([*self.names(letter), f"has_{letter}"])
         return [*lines, f"{targets} = tl.reduce(({given}), {self.axis}, joined)"]
 
     def gather_one(self, letter: str, place: str, condition: str) -> list[str]:
         """Read a state, where there is one."""
-        lanes = self.form.lanes
-        at = f"({place}) * {len(self.words()) * lanes} + slot"
-        lines = self.wait(letter, at, f"(slot >= 0) & ({condition})", f"[{lanes}]", condition, 1)
+        at, shape = f"{self.place(place)} + slot", f"[{self.form.lanes}]"
+        lines = self.wait(letter, at, f"(slot >= 0) & ({condition})", shape, condition)
         return [*lines, f"has_{letter} = asked_{letter}.to(tl.int32)"]
-
-
-def indented(lines: list[str]) -> list[str]:
-    return [f"    {line}" for line in lines]

@@ -11,24 +11,12 @@ import triton.language as tl
 
 
 @triton.jit
-def claim(state):
-    """(place, tag): a program's place in the order in which programs begin, and the tag of this launch's words.
-
-    Of a word of 64 bits the lower half counts programs and the upper one launches; the last program to begin readies
-    it for the next launch, whose tag is another one, so that nothing has to be cleared. One of 32 bits counts programs
-    alone: it and all words are zero beforehand.
-    """
-    taken = tl.atomic_add(state, 1, sem="relaxed")
-    if state.dtype.element_ty == tl.int64:
-        place = taken & 0xFFFFFFFF
-        programs = tl.num_programs(0).to(tl.int64)
-        if place == programs - 1:
-            tl.atomic_add(state, (1 << 32) - programs, sem="relaxed")
-        tag = ((taken >> 32) + 1) & 0xFFFFFFFF
-    else:
-        place = taken.to(tl.int64)
-        tag = taken * 0 + 1
-    return place, tag
+def claim(counter):
+    """A program's place in the order in which programs begin. The counter is zero before and after a launch."""
+    taken = tl.atomic_add(counter, 1, sem="relaxed")
+    if taken == tl.num_programs(0) - 1:
+        tl.atomic_xchg(counter, 0, sem="relaxed")
+    return taken.to(tl.int64)
 
 
 @triton.jit
