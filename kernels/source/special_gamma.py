@@ -21,6 +21,7 @@ from nbx_array.kernels.source.core_math import (
     pair_mul_float,
     polynomial,
     power_of_two,
+    quick_reciprocal,
     quick_two_sum,
     split,
     two_prod,
@@ -229,7 +230,7 @@ def log_gamma_above_zero(x):
     # the polynomial's last coefficient, 1 - γ, is a pair: in float32 its low part is 0.6 ulp of the result at f = -3/4
     inner = tl.fma(f, p, negate(h)) + tl.fma(f, p_low, negate(l))
     # (x - 1/2) (log x - 1) + log(2π)/2 - 1/2 and the series: h - 1 is exact
-    y = div(constant(1.0, x), x)
+    y = quick_reciprocal(tl.where(x > 1e30, 1e30, x))  # of no consequence beyond
     if x.dtype == tl.float32:
         rest = tl.fma(y, polynomial(y * y, STIRLING_32), constant(1.563417661998301e-08, x)) + 0.4189385175704956
     else:
@@ -276,11 +277,12 @@ def log_gamma_below_zero(x):
 @triton.jit
 def gammaln(x):
     """log |Γ(x)|."""
-    pole = is_pole(x)
-    result = tl.where(pole, INFINITY, log_gamma_above_zero(x))
-    negative = (x < 0.0) & ~pole
+    result = tl.where(x == 0.0, INFINITY, log_gamma_above_zero(x))
+    negative = x < 0.0
     if any_lane(negative):  # what is positive never pays for the rest
-        result = tl.where(negative, log_gamma_below_zero(tl.where(negative, x, -0.5)), result)
+        pole = tl.floor(x) == x
+        below = log_gamma_below_zero(tl.where(negative & ~pole, x, -0.5))
+        result = tl.where(negative, tl.where(pole, INFINITY, below), result)
     return tl.where(tl.abs(x) < INFINITY, result, x)
 
 
