@@ -6,7 +6,7 @@ Up to 4 polynomials in x², beyond e^x/√x times polynomials in 1/x.
 import triton
 import triton.language as tl
 from nbx_array.kernels.source.core_math import constant, flip_sign, negate, polynomial, power_of_two, quick_rsqrt
-from nbx_array.kernels.source.exponential import exp, exp_tail, reduce_by_ln2
+from nbx_array.kernels.source.exponential import exp_tail, reduce_by_ln2
 from nbx_array.kernels.source.special_coefficients import (
     I0_32,
     I0_64,
@@ -55,6 +55,13 @@ def far(a, order: tl.constexpr):
 
 
 @triton.jit
+def times_exp(factor, x):
+    """(h, n) with factor · e^x = h · 2^n."""
+    n, r, _ = reduce_by_ln2(x)
+    return tl.fma(factor, tl.fma(exp_tail(r), r * r, r), factor), n
+
+
+@triton.jit
 def bessel(x, order: tl.constexpr):
     a = tl.abs(x)
     # beyond, it is infinite
@@ -62,9 +69,7 @@ def bessel(x, order: tl.constexpr):
         b = tl.where(a > 100.0, 100.0, a)
     else:
         b = tl.where(a > 720.0, 720.0, a)
-    n, r, _ = reduce_by_ln2(b)
-    large = far(b, order)
-    large = tl.fma(large, tl.fma(exp_tail(r), r * r, r), large)
+    large, n = times_exp(far(b, order), b)
     # 2^n itself may be infinite where the result is not
     return tl.where(a <= 4.0, near(a, order), large * power_of_two(n - 64, x) * 18446744073709551616.0)
 
@@ -72,7 +77,8 @@ def bessel(x, order: tl.constexpr):
 @triton.jit
 def scaled_bessel(x, order: tl.constexpr):
     a = tl.abs(x)
-    return tl.where(a <= 4.0, near(a, order) * exp(negate(a)), far(a, order))
+    inner, n = times_exp(near(a, order), negate(tl.where(a > 4.0, 4.0, a)))
+    return tl.where(a <= 4.0, inner * power_of_two(n, x), far(a, order))
 
 
 @triton.jit
