@@ -314,7 +314,7 @@ FUNCTIONS = [
         log_ndtr,
         lambda x: x < 40,
         NORMAL,
-        lambda form: [*around_bounds(0.7)(form), -mpf(1.2) * mpf(2) ** ((form.greatest + 1) // 2)],  # its half fits
+        lambda form: [*around_bounds(1e-9)(form), -mpf(1.2) * mpf(2) ** ((form.greatest + 1) // 2)],  # its half fits
         bound=4,
     ),
     Function("gamma", mp.gamma, lambda x: no_pole(300)(x) & (x < 300), GAMMA, around_integers, bound=4),

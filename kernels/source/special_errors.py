@@ -14,7 +14,6 @@ from nbx_array.kernels.source.core_math import (
     exponent_as_float,
     flip_sign,
     negate,
-    pair_mul_float,
     polynomial,
     quick_reciprocal,
     quick_two_sum,
@@ -22,7 +21,6 @@ from nbx_array.kernels.source.core_math import (
     split_normal,
     sqrt,
     two_prod,
-    two_sum,
 )
 from nbx_array.kernels.source.exponential import (
     add_multiple_of_ln2,
@@ -119,9 +117,11 @@ def erfc(x):
 def root_half_times(x):
     """x/√2 as a pair."""
     if x.dtype == tl.float32:
-        return pair_mul_float(constant(0.7071067690849304, x), constant(1.2101617485882343e-08, x), x)
+        high, low = two_prod(x, constant(0.7071067690849304, x))
+        return high, tl.fma(x, constant(1.2101617485882343e-08, x), low)
     else:
-        return pair_mul_float(constant(0.7071067811865476, x), constant(-4.833646656726457e-17, x), x)
+        high, low = two_prod(x, constant(0.7071067811865476, x))
+        return high, tl.fma(x, constant(-4.833646656726457e-17, x), low)
 
 
 @triton.jit
@@ -156,18 +156,15 @@ def ndtr(x):
 
 @triton.jit
 def log_ndtr(x):
-    """log(ndtr(x)) by one logarithm: up to -0.7 of erfcx/2, less x²/2, from 0.7 on of 1 less the tail."""
+    """log(ndtr(x)) by one logarithm: below 0 of erfcx/2, less x²/2, from 0 on of 1 less the tail."""
     a = tl.abs(x)
-    near = a < 0.7
-    above = x >= 0.7
+    above = x >= 0.0
     tail, h, l = normal_tail(a)
-    one, rest = two_sum(constant(1.0, x), negate(tail))
-    h = tl.where(above, one, tl.where(near, central(x), h))
-    l = tl.where(above, rest, tl.where(near, 0.0, l))
-    logarithm = tl.where(above & (h == 1.0), negate(tail), log_of_pair(h, l, 0.0))
+    one, rest = quick_two_sum(constant(1.0, x), negate(tail))
+    logarithm = log_of_pair(tl.where(above, one, h), tl.where(above, rest, l), 0.0)
     square, low = two_prod(a, a)
     below = tl.where(a < 1e15, (logarithm - low * 0.5) - square * 0.5, a * 0.5 * negate(a))
-    return tl.where(above | near, logarithm, below)
+    return tl.where(above, tl.where(one == 1.0, negate(tail), logarithm), below)
 
 
 # The inverses are computed times a factor, 1 or √2, as the normal distribution's needs it.
