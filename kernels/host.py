@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
+from nbx_array.backend import environment
 from nbx_array.backend.contract import Device
 
-HOST_ROUTINES = os.environ.get("NBX_HOST_ROUTINES", "1") != "0"
+HOST_ROUTINES = environment.is_on("NBX_HOST_ROUTINES")
 """Whether to use them at all; without, the Triton kernels run there too."""
 
 

@@ -1095,19 +1095,24 @@ def power(base: Any, exponent: Any) -> Any:
                 return combine(
                     Array, "where", base.sig.dtype, base.sig.dtype, [base == -inf, inf, root], base.sig.device
                 )
-    elif isinstance(exponent, (np.integer, np.ndarray, list, tuple)):
+    elif isinstance(exponent, (Array, np.integer, np.ndarray, *SEQUENCES)):
         refuse_negative(base, exponent)
     return _looked_up_pow(base, exponent) if type(base) is Array else _slow_binary("pow", base, exponent)
 
 
 def refuse_negative(base: Any, exponent: Any) -> None:
-    """ValueError for an integer base and negative integer exponents, where these stand on the host."""
-    if not isinstance(base, Array) or base.sig.dtype.kind not in "biu" or base.sig.dtype == np.uint64:
+    """ValueError for an integer base and negative integer exponents, where no GPU has to be waited for to see them."""
+    dtype = base.sig.dtype if isinstance(base, Array) else np.asarray(base).dtype
+    if dtype.kind not in "biu" or dtype == np.uint64:
         return  # with signed integers uint64 has a common dtype of floats
     from nbx_array._creation import _holds_arrays
 
-    host = np.asarray(0 if _holds_arrays(exponent) else exponent)
-    if host.dtype.kind == "i" and (host < 0).any():
+    if isinstance(exponent, Array):
+        here = exponent.sig.dtype.kind == "i" and exponent.device.backend == "cpu"
+        host = transfer.as_numpy(exponent.memory()) if here else None
+    else:
+        host = None if _holds_arrays(exponent) else np.asarray(exponent)
+    if host is not None and host.dtype.kind == "i" and (host < 0).any():
         raise ValueError("pow: integers to negative integer powers are not allowed; use float exponents")
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nbx_array import _array
-from nbx_array._array import Array, cast, part, power
+from nbx_array._array import Array, cast, part, power, refuse_negative
 from nbx_array._expression import describe
 from nbx_array._operations import apply, operands_of
 from nbx_array._out import deliver
@@ -797,7 +797,9 @@ def pow(x1: Operand, x2: Operand, /) -> Array:
     """Elements of x1 raised to the power x2.
 
     x1, x2: arrays of any numeric dtype, broadcast against each other; either may be a scalar.
-    Result: array of the broadcast shape, of the common dtype.
+    Result: array of the broadcast shape, of the common dtype. Integers to negative integer powers raise ValueError,
+    but on a GPU an array of exponents is not looked at, for which it would have to be waited for: what is no integer
+    is rounded towards zero.
     Standard: element-wise functions, `pow`.
 
     >>> xp.pow(xp.asarray([2.0, 3.0]), 3.0)
@@ -806,6 +808,8 @@ def pow(x1: Operand, x2: Operand, /) -> Array:
     ours = isinstance(x1, Array) or isinstance(x2, Array)
     mixed = isinstance(x1, np.ndarray) or isinstance(x2, np.ndarray)  # which the operator would take
     result = power(x1, x2) if ours and not mixed else NotImplemented
+    if not ours:
+        refuse_negative(x1, x2)
     return apply(Array, "pow", x1, x2) if result is NotImplemented else result  # `apply` says what is wrong
 
 

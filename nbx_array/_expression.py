@@ -13,7 +13,6 @@ else was first.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -23,6 +22,7 @@ from sys import getrefcount
 from typing import Any
 
 from nbx_array import _journal
+from nbx_array.backend import environment
 from nbx_array.backend.compiler import OWN_BACKENDS, KernelMissing
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import special_or_general
@@ -47,7 +47,7 @@ _alone = _journal.is_alone
 Strides = tuple[int, ...]
 
 
-FUSE = os.environ.get("NBX_FUSE", "1") != "0"
+FUSE = environment.is_on("NBX_FUSE")
 """Whether expressions are deferred and fused; without, each operation runs at its call."""
 
 

@@ -37,6 +37,7 @@ from nbx_array._sorting import argsort
 from nbx_array._taking import take
 from nbx_array._utility import diff
 from nbx_array.kernels.types import default_complex, default_float
+from nbx_array.memory.transfer import as_numpy
 
 INT64 = np.dtype(np.int64)
 
@@ -126,7 +127,18 @@ def _sums(name: str, x: Array, y: Array, mode: str) -> Array:
         raise ValueError(f"{name}: mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     before, after = {"full": (m - 1, m - 1), "same": (m // 2, m - 1 - m // 2), "valid": (0, 0)}[mode]
     dtype = result_type(x, y)
-    return matmul(sliding_window_view(pad(cast(x, dtype), (before, after)), m), cast(y, dtype))
+    y = cast(y, dtype)
+    windows = sliding_window_view(pad(cast(x, dtype), (before, after)), m)
+    sums = matmul(windows, y)
+    if dtype.kind not in "fc" or (y.device.backend == "cpu" and np.isfinite(as_numpy(y.memory())).all()):
+        return sums
+    for first, rows in ((0, before), (sums.size - after, after)):  # where infinity or NaN would meet the padding
+        if rows:
+            windowed = slice(first, first + rows)
+            place = arange(first, first + rows, device=x.device)[:, None] + arange(m, device=x.device) - before
+            inside = logical_and(place >= 0, place < x.size)
+            sums[windowed] = _statistical.sum(where(inside, windows[windowed] * y, 0), axis=1)
+    return sums
 
 
 def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Array:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -186,3 +188,15 @@ def test_launch_checks_its_arguments(error, args, keywords, xp):
     with pytest.raises(error):
         xp.launch(scale_kernel, (1,), *args(x), **keywords)
     assert x.tolist() == [1] * 10
+
+
+@pytest.mark.parametrize("name", ["NBX_FUSE", "NBX_HOST_ROUTINES"])
+def test_switches_are_0_or_1(name):
+    for value, is_fine in (("0", True), ("1", True), ("", True), ("yes", False), ("2", False)):
+        environment = os.environ | {name: value, "NBX_BACKEND": "cpu"}
+        command = [sys.executable, "-c", "import nbx_array as xp; print(float(xp.sum(xp.ones(3) + 1)))"]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if is_fine:
+            assert done.stdout.strip() == "6.0", done.stderr
+        else:
+            assert f"ValueError: {name} is {value!r}; it must be 0 or 1" in done.stderr

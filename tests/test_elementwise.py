@@ -212,5 +212,6 @@ def test_clip_takes_the_common_dtype(xp):
     x = xp.asarray([1, 2], dtype=xp.int8)
     assert_same_bits(xp.asnumpy(xp.clip(x, xp.asarray(300))), np.array([300, 300]))
     assert_same_bits(xp.asnumpy(xp.clip(x, 0.5, 1.5)), np.array([1.0, 1.5]))
+    assert_same_bits(xp.asnumpy(xp.clip(x, 2, 300)), np.array([2, 2], np.int8))
     with pytest.raises(OverflowError):
-        xp.clip(x, 0, 300)
+        xp.clip(x, 300, None)

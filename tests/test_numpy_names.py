@@ -1492,3 +1492,17 @@ def test_einsum_takes_the_order_of_opt_einsum(xp, monkeypatch):
     got = xp.einsum("ij,jk,kl->il", *(xp.asarray(x) for x in (a, b, c)))
     assert asked == [("ij,jk,kl->il", ((2, 3), (3, 4), (4, 5)))]
     assert got.tolist() == (a @ b @ c).tolist()
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("function", ["convolve", "correlate"])
+def test_sums_at_the_edges_take_what_overlaps(function, mode, xp):
+    """Infinities and NaN of either operand reach the sums that they are in, and no others."""
+    line = [1.0, 2.0, 0.0, 4.0, -5.0, 6.0]
+    for shorter in ([1.0, np.nan, 1.0], [np.inf, 1.0], [1.0, 1.0, 0.0, -np.inf], [np.nan, np.inf, 0.0], [2.0, 1.0]):
+        for longer in (line, [*line, np.inf], [np.nan, *line], [-np.inf, *line, np.nan]):
+            for a, b in ((longer, shorter), (shorter, longer), (longer, longer)):
+                for dtype in (np.float64, np.float32):
+                    x, y = np.array(a, dtype), np.array(b, dtype)
+                    got = getattr(xp, function)(xp.asarray(x), xp.asarray(y), mode)
+                    np.testing.assert_allclose(xp.asnumpy(got), getattr(np, function)(x, y, mode), rtol=1e-6)

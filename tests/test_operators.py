@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from table import BFLOAT16, BY_NAME, DTYPES, assert_near, assert_near_complex, assert_same_bits, kind, takes, weak
 
+from nbx_array import _array
+
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -217,3 +219,18 @@ def test_repeating_a_sequence(xp):
         return repeated, m.asarray([1, 2] * x).tolist()
 
     assert use(xp) == use(np)
+
+
+def test_negative_integer_powers(xp, device, monkeypatch):
+    """Refused as NumPy refuses them wherever the exponents can be seen without waiting for a GPU."""
+    x, y = xp.asarray([3, -1, 1, 0, -3]), xp.asarray([-1, -3, -2, -1, 2])
+    known = [lambda: x ** range(-1, 4), lambda: xp.pow(2, -1), lambda: xp.pow([2, 3], [1, -1]), lambda: x**-1]
+    seen = [lambda: x**y, lambda: 2**y, lambda: xp.pow(2, y), lambda: x[0] ** y[0], lambda: operator.ipow(x, y)]
+    for act in known + (seen if device.backend == "cpu" else []):
+        with pytest.raises(ValueError, match=r"pow.*negative"):
+            act()
+    assert (x ** xp.asarray([2, 3, 0, 1, 2])).tolist() == [9, -1, 1, 0, 9]
+    assert (xp.asarray([2], dtype=xp.uint64) ** y[:1]).tolist() == [0.5]
+    monkeypatch.setattr(_array, "refuse_negative", lambda base, exponent: None)
+    for dtype in (xp.int8, xp.int16, xp.int32, xp.int64):  # what a GPU gives: rounded towards zero
+        assert (x.astype(dtype) ** y.astype(dtype)).tolist() == [0, -1, 1, 0, 9]

@@ -128,14 +128,17 @@ def reciprocal(x):
 
 @triton.jit
 def integer_pow(x, y):
-    """x ** y by repeated squaring, modulo 2**width. The caller has refused negative exponents."""
+    """x ** y by repeated squaring, modulo 2**width; towards zero for the negative exponents that nobody has refused."""
     x, y = tl.broadcast(x, y)  # what a loop carries keeps its shape
     n = y.to(unsigned_type(y.dtype), bitcast=True)
     result = ((x == x) & (y == y)).to(x.dtype)  # of their common shape
+    base = x
     while any_lane(n != 0):
         result = tl.where((n & 1) != 0, result * x, result)
         x = x * x
         n = n >> 1
+    if y.dtype.is_int_signed():
+        result = tl.where((y >= 0) | (base == 1) | (base == -1), result, 0).to(x.dtype)
     return result
 
 
