@@ -171,7 +171,7 @@ newaxis = None
 
 def __getattr__(name: str) -> object:
     """What is loaded when first asked for."""
-    if name in ("fft", "linalg", "random", "special"):
+    if name in ("fft", "linalg", "random", "special", "testing"):
         import importlib
 
         return importlib.import_module(f"nbx_array.{name}")
@@ -192,4 +192,4 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     from nbx_array._numpy_names import NAMES
 
-    return sorted({*globals(), "bfloat16", "fft", "linalg", "random", "special", *NAMES})
+    return sorted({*globals(), "bfloat16", "fft", "linalg", "random", "special", "testing", *NAMES})

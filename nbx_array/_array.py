@@ -845,9 +845,9 @@ def _unpickle(host: np.ndarray, device: str) -> Array:
 
 def from_numpy(host: np.ndarray, device: Device) -> Array:
     """A copy of an ndarray on a device."""
-    type_row(host.dtype.newbyteorder("="))
+    dtype = host.dtype if host.dtype.isnative else host.dtype.newbyteorder("=")  # a new object, also of a native one
+    type_row(dtype)
     storage = transfer.from_host(host, device)
-    dtype = host.dtype.newbyteorder("=")
     return from_view(Array, View(storage, dtype, host.shape, contiguous_strides(host.shape), 0))
 
 

@@ -49,7 +49,8 @@ def as_dtype(dtype: Any, name: str) -> np.dtype:
     if isinstance(dtype, str) and dtype == "bfloat16":
         dtype = bfloat16()
     try:
-        result = np.dtype(dtype).newbyteorder("=")
+        result = np.dtype(dtype)
+        result = result if result.isnative else result.newbyteorder("=")
         type_row(result)
     except TypeError as error:
         raise TypeError(f"{name}: {error}") from None

@@ -63,13 +63,16 @@ def load(file: Any, mmap_mode: str | None = None, allow_pickle: bool = False, **
     """The array of a .npy file, the arrays of a .npz file by name, or those of a .safetensors file as a dictionary.
 
     A file is read straight into arrays of the current device, those of .safetensors one at a time through a memory map.
-    Raises ValueError for pickled objects. Source: NumPy, `load`; the format of safetensors.
+    allow_pickle: accepted for files of numbers; pickled objects are a ValueError either way. Source: NumPy, `load`; the
+    format of safetensors.
     """
     if isinstance(file, (str, os.PathLike)) and os.fspath(file).endswith(".safetensors"):
         return _safetensors(os.fspath(file))
-    if allow_pickle:
-        raise ValueError("load: pickled objects make no arrays; give allow_pickle=False")
-    found = np.load(file, mmap_mode=mmap_mode, allow_pickle=False, **options)  # type: ignore[arg-type]
+    try:
+        found = np.load(file, mmap_mode=mmap_mode, allow_pickle=False, **options)  # type: ignore[arg-type]
+    except ValueError as error:
+        hint = "; pickled objects make no arrays, use numpy.load" if "pickle" in str(error) else ""
+        raise ValueError(f"load: {error}{hint}") from None
     return Archive(found) if isinstance(found, np.lib.npyio.NpzFile) else asarray(found)
 
 

@@ -1437,6 +1437,10 @@ def test_files(xp, tmp_path):
     xp.save(tmp_path / "a.npy", xp.asarray(a).T)
     assert xp.load(tmp_path / "a.npy").tolist() == a.T.tolist()
     assert np.load(tmp_path / "a.npy").tolist() == a.T.tolist()
+    assert xp.load(tmp_path / "a.npy", allow_pickle=True).tolist() == a.T.tolist()
+    np.save(tmp_path / "objects.npy", np.array([{}]))
+    with pytest.raises(ValueError, match=r"load.*pickle.*numpy\.load"):
+        xp.load(tmp_path / "objects.npy", allow_pickle=True)
     for save in (xp.savez, xp.savez_compressed):
         save(tmp_path / "b.npz", xp.asarray(a), second=[1, 2])
         with xp.load(tmp_path / "b.npz") as found:
@@ -1504,5 +1508,45 @@ def test_sums_at_the_edges_take_what_overlaps(function, mode, xp):
             for a, b in ((longer, shorter), (shorter, longer), (longer, longer)):
                 for dtype in (np.float64, np.float32):
                     x, y = np.array(a, dtype), np.array(b, dtype)
-                    got = getattr(xp, function)(xp.asarray(x), xp.asarray(y), mode)
-                    np.testing.assert_allclose(xp.asnumpy(got), getattr(np, function)(x, y, mode), rtol=1e-6)
+                    with np.errstate(invalid="ignore"):
+                        got = getattr(xp, function)(xp.asarray(x), xp.asarray(y), mode)
+                        wanted = getattr(np, function)(x, y, mode)
+                    np.testing.assert_allclose(xp.asnumpy(got), wanted, rtol=1e-6)
+
+
+TESTED = {
+    "an element": lambda m, t: t.assert_equal(m.asarray([1, 2])[0], 1),
+    "a sum": lambda m, t: t.assert_equal(3, m.sum(m.asarray([1, 2]))),
+    "arrays": lambda m, t: t.assert_equal(m.ones(3), m.ones(3)),
+    "nested": lambda m, t: t.assert_equal({"a": [m.ones(3), (m.ones(2), 1)]}, {"a": [m.ones(3), (m.ones(2), 1)]}),
+    "a list": lambda m, t: t.assert_array_equal(m.ones(2), [1, 1], strict=False),
+    "near": lambda m, t: t.assert_allclose(actual=m.ones(2), desired=1 + 1e-9),
+    "fewer digits": lambda m, t: t.assert_approx_equal(m.ones(2)[0], 1.001, significant=3),
+    "an error": lambda m, t: t.assert_raises(ValueError, m.reshape, m.ones(3), (2, 2)),
+    "another element": lambda m, t: t.assert_equal(m.asarray([1, 2])[0], 2),
+    "other arrays": lambda m, t: t.assert_equal(m.ones(3), m.zeros(3)),
+    "no error": lambda m, t: t.assert_raises(ValueError, m.reshape, m.ones(4), (2, 2)),
+    "another shape": lambda m, t: t.assert_equal([m.ones(3)], [m.ones(2)]),
+    "not near": lambda m, t: t.assert_allclose(m.ones(2), 1.1),
+}
+
+
+@pytest.mark.parametrize("case", TESTED.values(), ids=TESTED)
+def test_testing(case, xp):
+    """NumPy's testing says of our arrays what it says of its own."""
+
+    def outcome(m):
+        try:
+            return case(m, m.testing)
+        except AssertionError as error:
+            return str(error)
+
+    assert outcome(xp) == outcome(np)
+    with pytest.raises(AttributeError):
+        _ = xp.testing.no_such_name
+
+
+def test_dtypes_are_numpys_objects(xp):
+    """Programs ask `x.dtype is ...`."""
+    for x in (xp.asarray([1.5]), xp.asarray(np.ones(2)), xp.zeros(2, dtype="f8"), xp.ones(2) / 3, xp.asarray([1.5])[0]):
+        assert x.dtype is np.dtype(np.float64)
