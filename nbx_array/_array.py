@@ -759,6 +759,10 @@ class Array(Methods, Expression):
         value = round(number, ndigits)
         return value if ndigits is None else from_numpy(np.asarray(value, self.dtype), self.device)
 
+    def __trunc__(self) -> int:
+        """`math.trunc`, of 0-d arrays alone."""
+        return int(self)
+
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":
             raise TypeError(f"only integer arrays can be used as an index, got dtype {self.dtype}")

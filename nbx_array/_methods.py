@@ -72,6 +72,7 @@ class Methods:
     swapaxes = _method("swapaxes")
     take = _method("take")
     tobytes = _method("tobytes", _METHODS)
+    tofile = _method("tofile", _METHODS)
     trace = _method("trace")
     transpose = _method("transpose", _METHODS)
     var = _method("var")

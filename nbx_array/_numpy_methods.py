@@ -103,6 +103,11 @@ def tobytes(x: Array, order: str = "C") -> bytes:
     return asnumpy(x).tobytes("F" if resolved("tobytes", order, x) == "F" else "C")
 
 
+def tofile(x: Array, fid: Any, sep: str = "", format: str = "%s") -> None:
+    """Write the elements in C order to a file, as bytes or, with a separator, as text. Waits for the device."""
+    asnumpy(x).tofile(fid, sep, format)
+
+
 def setflags(x: Array, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
     """Accepted where it changes nothing: arrays are always writeable and aligned. ValueError for anything else."""
     if write is False or align is False or uic:

@@ -164,11 +164,14 @@ ABSENT = {
     "newbyteorder": "arrays have the machine's order of bytes",
     "dump": "use pickle or save()",
     "dumps": "use pickle",
-    "tofile": "use asnumpy(x).tofile() or save()",
     "getfield": "use view()",
     "setfield": "use view()",
 }
 """What is left out for a reason, and what to do instead."""
+
+
+_OF_SCALARS = ("as_integer_ratio", "bit_count", "denominator", "hex", "is_integer", "numerator")
+"""What NumPy's scalars have and its arrays have not."""
 
 
 def find(name: str) -> Any:
@@ -199,7 +202,9 @@ def advice_on_method(name: str) -> str:
         return f"; {ABSENT[name]}"
     found = MODULES.get(name) or ALIASES.get(name) or vars(sys.modules["nbx_array"]).get(name)
     is_function = found and (isinstance(found, str) or (callable(found) and not isinstance(found, type)))
-    return f"; there is the function nbx_array.{ALIASES.get(name, name)}" if is_function and name[0] != "_" else ""
+    if is_function and name[0] != "_":
+        return f"; there is the function nbx_array.{ALIASES.get(name, name)}"
+    return f"; Python's numbers have it: x.item().{name}" if name in _OF_SCALARS else ""
 
 
 NAMES = (*MODULES, *ALIASES, *CONSTANTS, *NUMPYS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import operator
 import pickle
 import weakref
@@ -184,8 +185,12 @@ def test_rounded_numbers(xp):
     for value in (2.5, -3.5, 2.567, np.float32(2.567), 7, np.int8(127)):
         x, scalar = xp.asarray(value), np.asarray(value)[()]
         assert (round(x), type(round(x))) == (round(scalar), int)
+        assert (math.trunc(x), type(math.trunc(x))) == (int(scalar), int)
         assert_same_bits(xp.asnumpy(round(x, 1)), np.asarray(round(scalar, 1)))
-    for act in (lambda: round(xp.ones(2)), lambda: round(xp.asarray(1j))):
+    for act in (
+        *(lambda: round(xp.ones(2)), lambda: round(xp.asarray(1j))),
+        *(lambda: math.trunc(xp.ones(2)), lambda: math.trunc(xp.asarray(1j))),
+    ):
         with pytest.raises(TypeError):
             act()
 

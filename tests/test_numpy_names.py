@@ -1367,7 +1367,7 @@ def test_names_left_out_say_what_to_use(name, xp):
         getattr(xp, name)
 
 
-@pytest.mark.parametrize("name", ["ctypes", "data", "byteswap", "tofile"])
+@pytest.mark.parametrize("name", ["ctypes", "data", "byteswap", "is_integer"])
 def test_methods_left_out_say_what_to_use(name, xp):
     with pytest.raises(AttributeError, match=f"has no attribute '{name}'; "):
         getattr(xp.ones(2), name)
@@ -1452,7 +1452,9 @@ def test_files(xp, tmp_path):
     assert xp.load(buffer).tolist() == [1, 2, 3]
     xp.savetxt(tmp_path / "c.txt", xp.asarray(a[:2]))
     assert xp.loadtxt(tmp_path / "c.txt").tolist() == xp.genfromtxt(tmp_path / "c.txt").tolist() == a[:2].tolist()
-    a.tofile(tmp_path / "d.bin")
+    xp.asarray(a[:, 1]).tofile(tmp_path / "d.txt", sep=",", format="%.2f")
+    assert xp.loadtxt(tmp_path / "d.txt", delimiter=",").tolist() == [round(float(v), 2) for v in a[:, 1]]
+    xp.asarray(a).T.T.tofile(tmp_path / "d.bin")
     assert xp.fromfile(tmp_path / "d.bin", xp.float32).tolist() == a.ravel().tolist()
     assert "array(" in xp.array_repr(xp.ones(2))
 
