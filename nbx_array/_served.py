@@ -335,6 +335,25 @@ def _method(name: str, ours: Callable[..., Any] | None) -> Callable[..., Any]:
     return method
 
 
+def _item_access(name: str, ours: Callable[..., Any]) -> Callable[..., Any]:
+    """`x[i]` or `x[i] = y`: loops over elements go to ours at once, where nothing given has to be converted."""
+    served = _method(name, ours)
+    label = f"ndarray.{name}"
+
+    def method(self: Array, key: Any, *value: Any) -> Any:
+        if type(key) is int or (type(key) is tuple and np.ndarray not in map(type, key)):
+            try:
+                result = ours(self, key, *value)
+            except Exception:
+                return served(self, key, *value)
+            record.device[label] += 1
+            return result
+        return served(self, key, *value)
+
+    method.__name__ = name
+    return method
+
+
 def _attribute(name: str) -> property:
     """An attribute that only NumPy's arrays have."""
     return property(lambda self: moved(getattr(asnumpy(self), name)))
@@ -392,7 +411,9 @@ def install() -> None:
     for name in dir(np.ndarray):
         if (not name.startswith("_") or name in ("__getitem__", "__setitem__")) and name not in skip:
             theirs, ours = getattr(np.ndarray, name), getattr(Array, name, None)
-            if callable(theirs):
+            if name in ("__getitem__", "__setitem__"):
+                setattr(Array, name, _item_access(name, ours))  # type: ignore[arg-type]
+            elif callable(theirs):
                 setattr(Array, name, _method(name, ours))
             elif ours is None:
                 setattr(Array, name, _attribute(name))
