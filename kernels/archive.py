@@ -89,12 +89,14 @@ def products(device: Device, dtypes: Dtypes) -> Launches:
         matrix = View(nowhere, dtype, (1, 9, 9), (81, 9, 1))
         for subtract in (False, True):
             for conjugate in ("", "a", "b") if is_complex(dtype) else ("",):
-                yield partial(matmul.product_launcher, matrix, matrix, matrix, subtract, conjugate, True)
+                yield partial(
+                    matmul.product_launcher, matmul.Product.of(matrix, matrix, matrix, subtract, conjugate), True
+                )
             for many in (False, True):
                 yield partial(matmul.parts_launcher, matmul.sum_dtype(dtype), dtype, device, many, subtract)
         part = matrix._replace(dtype=matmul.sum_dtype(dtype))
         if part.dtype != dtype:
-            yield partial(matmul.product_launcher, matrix, matrix, part, False, "", True)
+            yield partial(matmul.product_launcher, matmul.Product.of(matrix, matrix, part), True)
 
 
 def reductions(device: Device, dtypes: Dtypes) -> Launches:

@@ -54,37 +54,57 @@ def multiply(a: View, b: View, out: View, *, subtract: bool = False, conjugate: 
 def _multiply(a: View, b: View, out: View, parts: int, steps: int, subtract: bool, conjugate: str) -> None:
     """A product, or those of the parts that the inner dimension is split into, one after another in `out`."""
     stack, m, n = out.shape
-    launcher, tile, strides = special_or_general(partial(product_launcher, a, b, out, subtract, conjugate))
+    product = Product.of(a, b, out, subtract, conjugate)
+    launcher, tile, strides = special_or_general(partial(product_launcher, product))
     grid = -(-m // tile.rows) * -(-n // tile.columns)
     for first in range(0, stack, 65535):  # a grid's second dimension ends there
         addresses = tuple(view.address + first * view.strides[0] * view.dtype.itemsize for view in (a, b, out))
-        launcher.spread((*addresses, m, n, a.shape[-1], *strides, steps), grid, min(stack - first, 65535), parts)
+        launcher.spread((*addresses, m, n, product.k, *strides, steps), grid, min(stack - first, 65535), parts)
 
 
-def product_launcher(
-    a: View, b: View, out: View, subtract: bool, conjugate: str, general: bool
-) -> tuple[Launcher, _Tile, list[int]]:
+class Product(NamedTuple):
+    """What the kernel of a product depends on: all of it but where the matrices lie."""
+
+    shape: tuple[int, ...]  # of the result
+    k: int
+    strides: tuple[tuple[int, ...], ...]  # of a, b and the result
+    dtype: np.dtype
+    out_dtype: np.dtype
+    device: Device
+    subtract: bool
+    conjugate: str
+    aligned: bool  # all three begin at whole vectors
+
+    @classmethod
+    def of(cls, a: View, b: View, out: View, subtract: bool = False, conjugate: str = "") -> Product:
+        aligned = (a.address | b.address | out.address) % 16 == 0
+        strides, device = (a.strides, b.strides, out.strides), out.storage.device
+        return cls(out.shape, a.shape[-1], strides, a.dtype, out.dtype, device, subtract, conjugate, aligned)
+
+
+@lru_cache(maxsize=4096)
+def product_launcher(product: Product, general: bool) -> tuple[Launcher, _Tile, list[int]]:
     """The kernel of a product, if `general` one for any sizes and strides, its tile, and the strides that it takes."""
-    device = out.storage.device
-    m, n, k = (2**31,) * 3 if general else (*out.shape[1:], a.shape[-1])
-    tile = _tile_of(m, n, k, a.dtype, device, subtract)
-    views, unit = (a, b, out), (_unit(a), _unit(b), _unit(out))
-    even = tuple(not general and _is_even(view, axis) for view, axis in zip(views, unit, strict=True))
-    aligned = not general and all(view.address % 16 == 0 for view in views)
-    rows = (*a.strides,), (*b.strides,), (*out.strides, _apart(out))
-    if type_row(out.dtype).kind in "fc":
+    (stack, m, n), k, all_strides, dtype, out_dtype, device, subtract, conjugate, aligned = product
+    tile = _tile_of(*((2**31,) * 3 if general else (m, n, k)), dtype, device, subtract)
+    shapes = (stack, m, k), (stack, k, n), (stack, m, n)
+    given = list(zip(shapes, all_strides, strict=True))
+    unit = [_unit(*of) for of in given]
+    even = [not general and _is_even(*of, axis) for of, axis in zip(given, unit, strict=True)]
+    rows = (*all_strides[:2], (*all_strides[2], _apart(product.shape)))
+    if type_row(out_dtype).kind in "fc":
         # as multiples of 16 they tell the compiler that rows begin at whole vectors
         strides = [s // 16 if by16 and s != 1 else s for of, by16 in zip(rows, even, strict=True) for s in of]
         fits = not general and not subtract and m % tile.rows == 0 and n % tile.columns == 0
         whole = fits, not general and k % tile.inner == 0
-        conjugate = conjugate if is_complex(out.dtype) else ""
-        exact = not subtract and k <= FEW
-        units = ("", "", "") if general else unit
-        form = _product(a.dtype, out.dtype, device, tile, units, even, whole, subtract, conjugate, exact)
+        conjugate = conjugate if is_complex(out_dtype) else ""
+        exact = not general and not subtract and k <= FEW
+        units = ["", "", ""] if general else unit
+        form = _product(dtype, out_dtype, device, tile, units, even, whole, subtract, conjugate, exact)
     else:
         strides = [s for of in rows for s in of]
-        form = _outer_product_sum(out.dtype, tile)
-    return get_launcher(*form[:3], device, aligned, form[3]), tile, strides
+        form = _outer_product_sum(out_dtype, tile)
+    return get_launcher(*form[:3], device, aligned and not general, form[3]), tile, strides
 
 
 Form = tuple[Source, tuple[tuple[str, str], ...], tuple[tuple[str, Any], ...], tuple[tuple[str, Any], ...]]
@@ -101,14 +121,13 @@ def _form(name: str, dtype: np.dtype, out_dtype: np.dtype, constants: dict[str, 
     return Source.of(MODULE, name), tuple(types.items()), tuple((constants | sides).items()), options
 
 
-@lru_cache(maxsize=1024)
 def _product(
     dtype: np.dtype,
     out_dtype: np.dtype,
     device: Device,
     tile: _Tile,
-    units: tuple[str, str, str],
-    even: tuple[bool, bool, bool],
+    units: list[str],
+    even: list[bool],
     whole: tuple[bool, bool],
     subtract: bool,
     conjugate: str,
@@ -129,7 +148,6 @@ def _product(
     return _form("product", dtype, out_dtype, constants, tile)
 
 
-@lru_cache(maxsize=256)
 def _outer_product_sum(dtype: np.dtype, tile: _Tile) -> Form:
     return _form("outer_product_sum", dtype, dtype, {}, tile)
 
@@ -145,18 +163,16 @@ def precision(device: Device, dtype: np.dtype) -> str:
     return "tf32x3" if device.backend == "cuda" and component(dtype) == np.float32 else "ieee"
 
 
-def _unit(matrices: View) -> str:
+def _unit(shape: tuple[int, ...], strides: tuple[int, ...]) -> str:
     """The axis of the matrices along which neighbours lie next to each other, or ""."""
-    row, column = matrices.strides[-2:]
-    return (
-        "column" if column == 1 and matrices.shape[-1] != 1 else "row" if row == 1 else "column" if column == 1 else ""
-    )
+    row, column = strides[-2:]
+    return "column" if column == 1 and shape[-1] != 1 else "row" if row == 1 else "column" if column == 1 else ""
 
 
-def _is_even(matrices: View, unit: str) -> bool:
+def _is_even(shape: tuple[int, ...], strides: tuple[int, ...], unit: str) -> bool:
     """Whether the strides that count are multiples of 16, but for that of the axis along which neighbours lie next to
     each other: of overlapping windows another one is 1, too."""
-    axes = zip(("stack", "row", "column"), matrices.shape, matrices.strides, strict=True)
+    axes = zip(("stack", "row", "column"), shape, strides, strict=True)
     return all(stride % 16 == 0 for axis, size, stride in axes if axis != unit and size != 1)
 
 
@@ -226,6 +242,7 @@ takes about 20 µs, a few times what it takes to add the parts up."""
 _ADD = ("count", "step", "words", "m", "n", *(f"out_{axis}" for axis in _AXES))
 
 
+@lru_cache(maxsize=4096)
 def _parts(shape: tuple[int, ...], k: int, dtype: np.dtype, device: Device, subtract: bool) -> tuple[int, int]:
     """How many parts the inner dimension of a product is split into, and how many steps of a tile each takes.
 
@@ -246,15 +263,15 @@ def _parts(shape: tuple[int, ...], k: int, dtype: np.dtype, device: Device, subt
     return -(-steps // each), each
 
 
-def _apart(out: View) -> int:
+def _apart(shape: tuple[int, ...]) -> int:
     """How far the products of parts lie apart: multiples of 16, so that they begin at whole vectors."""
-    return -(-prod(out.shape) // 16) * 16
+    return -(-prod(shape) // 16) * 16
 
 
 def _parts_of(out: View, parts: int) -> View:
     """Memory for the products of parts: the packed stack of the first of them."""
     dtype = sum_dtype(out.dtype)
-    storage = allocate(parts * _apart(out) * dtype.itemsize, out.storage.device)
+    storage = allocate(parts * _apart(out.shape) * dtype.itemsize, out.storage.device)
     return View(storage, dtype, out.shape, contiguous_strides(out.shape))
 
 
@@ -269,7 +286,7 @@ def _add_parts(products: View, parts: int, out: View, subtract: bool) -> None:
     kernel, block = parts_launcher(products.dtype, out.dtype, out.storage.device, parts > 32, subtract)
     words = 2 if is_complex(out.dtype) else 1
     count = prod(out.shape) * words
-    numbers = (parts, _apart(out) * words, count, m, n, *out.strides)
+    numbers = (parts, _apart(out.shape) * words, count, m, n, *out.strides)
     kernel.spread((products.address, out.address, *numbers), -(-count // block), 1, 1)
 
 

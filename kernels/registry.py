@@ -192,11 +192,11 @@ def products(device: Device, dtypes: Dtypes) -> Launches:
                 View(nowhere, dtype, (1, 9999, columns), (1, columns, 1)),
             )
             out = View(nowhere, dtype, (1, 64, columns), (1, columns, 1))
-            yield partial(matmul.product_launcher, left, right, out, False, "", False)
+            yield partial(matmul.product_launcher, matmul.Product.of(left, right, out), False)
         for parts in (False, True):
             yield partial(matmul.parts_launcher, matmul.sum_dtype(dtype), dtype, device, parts, False)
         tall, thin, out = (View(nowhere, dtype, (1, m, n), (1, n, 1)) for m, n in ((999, 64), (64, 4), (999, 4)))
-        yield partial(matmul.product_launcher, tall, thin, out, False, "", False)
+        yield partial(matmul.product_launcher, matmul.Product.of(tall, thin, out), False)
         for size in (1, 999):
             matrix = View(nowhere, dtype, (1, size, size), (1, size, 1))
             yield lambda matrix=matrix: matmul.multiply(matrix, matrix, matrix)  # type: ignore[misc]

@@ -106,7 +106,8 @@ def to_host(view: View) -> np.ndarray[Any, Any]:
         traffic.bytes_to_host += view.nbytes
         return as_numpy(view).copy()
     itemsize = view.dtype.itemsize
-    low, high = span(view.shape, view.strides, view.offset)
+    packed = is_contiguous(view.shape, view.strides)
+    low, high = (view.offset, view.offset + view.size) if packed else span(view.shape, view.strides, view.offset)
     raw = np.empty((high - low) * itemsize, np.uint8)
     traffic.bytes_to_host += raw.nbytes
     source, stream = view.storage.ptr + low * itemsize, current_stream(device)
@@ -115,6 +116,8 @@ def to_host(view: View) -> np.ndarray[Any, Any]:
     else:
         _staging_of(device).receive(source, raw, stream)
     run_checks(device)
+    if packed:
+        return raw.view(view.dtype).reshape(view.shape)
     strides = [s * itemsize for s in view.strides]
     return np.ndarray(view.shape, view.dtype, raw, (view.offset - low) * itemsize, strides)
 

@@ -203,7 +203,10 @@ def _whole_mask(x: Any, key: Any) -> bool:
 def _set_masked(x: Any, mask: Any, value: Any) -> None:
     """`x[mask] = scalar`: one pass over x, without finding positions."""
     scalar = core.as_value(value, (), x.dtype, x.device, "setitem")
-    write(x, core.combine(core.Array, "where", x.dtype, x.dtype, [mask, scalar, x], x.device))
+    chosen = core.combined(core.Array, "where", (mask, scalar, x))
+    if chosen is None:
+        chosen = core.combine(core.Array, "where", x.dtype, x.dtype, [mask, scalar, x], x.device)
+    write(x, chosen)
 
 
 # ------------------------------------------------------------------------------------------------------ resolving

@@ -13,7 +13,7 @@ from nbx_array._creation import _array, _new
 from nbx_array._data_types import result_type
 from nbx_array._elementwise import conj, multiply
 from nbx_array._expression import from_view, realize
-from nbx_array._manipulation import moveaxis, permute_dims, reshape
+from nbx_array._manipulation import moveaxis, permute_dims, reshape, squeeze
 from nbx_array._out import deliver
 from nbx_array._reduction import check_axis, check_integer
 from nbx_array._statistical import sum
@@ -47,7 +47,7 @@ def matmul(x1: Array, x2: Array, /, out: Any = None) -> Array:
         raise ValueError(f"matmul: expected at least 1 dimension, got shapes {x1.shape} and {x2.shape}")
     if x1.device is not x2.device:
         raise ValueError(f"matmul: operands lie on {x1.device} and {x2.device}; move one with to_device")
-    dtype = result_type(x1, x2)
+    dtype = x1.sig.dtype if x1.sig.dtype == x2.sig.dtype else result_type(x1, x2)
     if dtype.kind == "b":
         return matmul(cast(x1, _INT64), cast(x2, _INT64)) > 0
     a, b = cast(x1, dtype).memory(), cast(x2, dtype).memory()
@@ -73,19 +73,15 @@ def matmul(x1: Array, x2: Array, /, out: Any = None) -> Array:
         if product.size:
             target = product.memory()._replace(shape=(count, m, n), strides=contiguous_strides((count, m, n)))
             kernels.matmul(_stacked(a, stack), _stacked(b, stack), target)
-    view = product.memory()
-    keep = [i for i in range(len(view.shape)) if not _dropped(i, len(stack), x1, x2)]
-    shape = tuple(view.shape[i] for i in keep)
-    return deliver("matmul", from_view(Array, view._replace(shape=shape, strides=contiguous_strides(shape))), out)
-
-
-def _dropped(axis: int, stack: int, x1: Array, x2: Array) -> bool:
-    return (axis == stack and x1.ndim == 1) or (axis == stack + 1 and x2.ndim == 1)
+    vectors = (*((-2,) if x1.ndim == 1 else ()), *((-1,) if x2.ndim == 1 else ()))
+    return deliver("matmul", squeeze(product, vectors) if vectors else product, out)
 
 
 def _stacked(x: View, stack: tuple[int, ...]) -> View:
     """A stack of matrices along one leading dimension; copied where its dimensions do not merge into one."""
     matrix = x.shape[-2:]
+    if not stack:
+        return x._replace(shape=(1, *matrix), strides=(0, *x.strides))
     strides = broadcast_strides(x.shape, x.strides, (*stack, *matrix))
     dims, (steps,) = collapse(stack, strides[:-2])
     if len(dims) > 1:
