@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
+from collections.abc import Iterable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -46,39 +48,58 @@ def _launcher(
 # ------------------------------------------------------------------------------------------------------- status
 
 
+WORDS = 64
+"""Launches between which a device's errors are told from each other."""
+NO_ERROR = bytes(8 * WORDS)
+
+
 class _Status:
-    """A word that kernels of a device set when an index is out of range. It is the host's memory, so that to look at it
-    once the device has been waited for takes no copy."""
+    """Words that kernels of a device set when an index is out of range. Launches take them in turn, so that each has a
+    message of its own, and on the CPU threads have their own errors. They are the host's memory, so that to look at
+    them once the device has been waited for takes no copy."""
 
     def __init__(self, device: Device) -> None:
-        self.address = get_driver(device.backend).allocate_pinned(8, device.index)
-        self.word = ctypes.c_int64.from_address(self.address)
-        self.word.value = 0
-        self.message = ""
+        self.address = get_driver(device.backend).allocate_pinned(len(NO_ERROR), device.index)
+        self.words = (ctypes.c_int64 * WORDS).from_address(self.address)
+        self.words[:] = [0] * WORDS
+        self.messages = [""] * WORDS
+        self.launches = itertools.count()
 
-    def check(self) -> None:
+    def take(self, message: str) -> int:
+        """The place of the next launch's word."""
+        place = next(self.launches) % WORDS
+        self.messages[place] = message
+        return place
+
+    def check(self, places: Iterable[int]) -> None:
         """Raise IndexError if a kernel that the host has waited for met an index out of range."""
-        if self.word.value:
-            self.word.value = 0
-            raise IndexError(self.message)
+        wrong = [place for place in places if self.words[place]]
+        for place in wrong:
+            self.words[place] = 0
+        if wrong:
+            raise IndexError(self.messages[wrong[0]])
 
 
 _statuses: dict[Device, _Status] = {}
 
 
-def _status(device: Device, message: str) -> _Status:
-    """The status of a device, for a kernel that may find an index out of range."""
+def _run(
+    launcher: Launcher, pointers: tuple[int, ...], numbers: tuple[int, ...], grid: int, device: Device, message: str
+) -> None:
+    """Launch a kernel that takes the address of a status word between its pointers and its numbers."""
     status = _statuses.get(device) or _statuses.setdefault(device, _Status(device))
-    status.message = message
-    return status
+    place = status.take(message)
+    launcher.spread((*pointers, status.address + 8 * place, *numbers), grid, 1, 1)
+    if device.backend == "cpu":
+        status.check((place,))
 
 
 @register_check
 def check(device: Device) -> None:
-    """Raise the IndexError of an earlier operation of the device, if there was one."""
+    """Raise the IndexError of an earlier operation of a GPU, if there was one."""
     status = _statuses.get(device)
-    if status is not None:
-        status.check()
+    if status and device.backend != "cpu" and ctypes.string_at(status.address, len(NO_ERROR)) != NO_ERROR:
+        status.check(range(WORDS))
 
 
 # ------------------------------------------------------------------------------------------------------ offsets
@@ -91,12 +112,9 @@ def index_offsets(index: View, out: View, size: int, stride: int, *, first: bool
     """
     device = index.storage.device
     launcher = offsets_launcher(index.dtype, first, device)
-    status = _status(device, message)
     n = math.prod(index.shape)
-    args = (index.address, out.address, status.address, n, size, stride)
-    launcher.spread(args, -(-n // rule(device).block), 1, 1)
-    if device.backend == "cpu":
-        status.check()
+    pointers = index.address, out.address
+    _run(launcher, pointers, (n, size, stride), -(-n // rule(device).block), device, message)
 
 
 def offsets_launcher(dtype: np.dtype, first: bool, device: Device) -> Launcher:
@@ -181,12 +199,9 @@ def pick(picked: Picked, index: View, out: View, message: str) -> None:
     launcher, rows, columns = special_or_general(
         partial(pick_launcher, each, dtype.itemsize, words, min(before, 2), _width(after), device)
     )
-    status = _status(device, message)
     grid = -(-before * count // rows) * -(-after // columns)
     numbers = (before * count, count, after, size, outer, step, inner)
-    launcher.spread((address, index.address, out.address, status.address, *numbers), grid, 1, 1)
-    if device.backend == "cpu":
-        status.check()
+    _run(launcher, (address, index.address, out.address), numbers, grid, device, message)
 
 
 def _width(columns: int) -> int:

@@ -409,6 +409,17 @@ def test_indices_out_of_range(xp, device):
         assert_same_bits(xp.asnumpy(x), numbered((4, 5)))
 
 
+def test_an_error_keeps_its_message(xp):
+    """Whatever follows before the device is waited for."""
+    x, few = xp.asarray(numbered((4, 5))), xp.asarray(numbered((3,)))
+    with pytest.raises(IndexError, match="axis 0 with size 4"):
+        wrong = x[xp.asarray([4])]
+        for _ in range(20):
+            few[xp.asarray([2])] = few[xp.asarray([0])]
+        xp.asnumpy(wrong)
+    assert few[xp.asarray([1])].tolist() == [2]
+
+
 def test_bad_values(xp):
     x = xp.asarray(numbered((4, 5)))
     for value in (xp.zeros(4), xp.zeros((4, 5, 1)), xp.zeros((2, 4, 5)), [1, 2]):

@@ -75,6 +75,22 @@ def test_new_signatures_everywhere(xp):
     assert together(work) == [((((a ^ 5) + n) & 127) * 3 - a).tolist() for n in range(THREADS)]
 
 
+def test_indices_out_of_range_are_their_own_threads_errors(xp, device):
+    if device.backend != "cpu":
+        pytest.skip("on a GPU whoever waits for the device learns of them")
+    arrays = [xp.asarray(np.arange(float(10 + number))) for number in range(THREADS)]
+
+    def work(number):
+        x, last = arrays[number], xp.asarray([9 + number])
+        for _ in range(200):
+            assert float(x[last][0]) == 9 + number
+            if number % 2:
+                with pytest.raises(IndexError, match=f"with size {10 + number}"):
+                    x[last + 1]
+
+    together(work)
+
+
 def test_writers_and_readers_of_their_own_arrays(xp):
     shared = xp.asarray(np.ones(500))
 
