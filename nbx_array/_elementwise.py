@@ -17,6 +17,7 @@ import numpy as np
 
 from nbx_array import _array
 from nbx_array._array import Array, cast, part, power, refuse_negative
+from nbx_array._data_types import result_type
 from nbx_array._expression import describe
 from nbx_array._operations import apply, operands_of
 from nbx_array._out import deliver
@@ -281,6 +282,8 @@ def clip(
         kinds = {getattr(operand, "dtype", np.dtype(type(operand))).kind for operand in operands}
         if not isinstance(x, Array) or "c" in kinds:
             raise TypeError(f"clip: expected a real array and real bounds, got {', '.join(map(describe, operands))}")
+    if x.sig.dtype.kind in "iu" and float in (type(min), type(max)):
+        x = cast(x, result_type(x, 0.5))
     if x.sig.dtype.kind in "iu":  # a Python int beyond the dtype bounds nothing, where an operator would refuse it
         limits = np.iinfo(x.sig.dtype)
         min = None if type(min) is int and min <= limits.min else min

@@ -49,7 +49,7 @@ def matmul(x1: Array, x2: Array, /, out: Any = None) -> Array:
         raise ValueError(f"matmul: operands lie on {x1.device} and {x2.device}; move one with to_device")
     dtype = x1.sig.dtype if x1.sig.dtype == x2.sig.dtype else result_type(x1, x2)
     if dtype.kind == "b":
-        return matmul(cast(x1, _INT64), cast(x2, _INT64)) > 0
+        return deliver("matmul", matmul(cast(x1, _INT64), cast(x2, _INT64)) > 0, out)
     a, b = cast(x1, dtype).memory(), cast(x2, dtype).memory()
     if len(a.shape) == 1:
         a = a._replace(shape=(1, *a.shape), strides=(0, *a.strides))

@@ -213,5 +213,6 @@ def test_clip_takes_the_common_dtype(xp):
     assert_same_bits(xp.asnumpy(xp.clip(x, xp.asarray(300))), np.array([300, 300]))
     assert_same_bits(xp.asnumpy(xp.clip(x, 0.5, 1.5)), np.array([1.0, 1.5]))
     assert_same_bits(xp.asnumpy(xp.clip(x, 2, 300)), np.array([2, 2], np.int8))
+    assert_same_bits(xp.asnumpy(xp.clip(x, 300, 400.5)), np.array([300.0, 300.0]))
     with pytest.raises(OverflowError):
         xp.clip(x, 300, None)

@@ -1321,6 +1321,27 @@ def test_ufuncs(xp):
     assert isinstance(xp.add, xp.ufunc)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int64", "float64"])
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [
+        ("matmul", ((2, 3), (3, 2))),
+        ("matmul", ((2, 3), (3,))),
+        ("dot", ((2, 3), (3, 2))),
+        ("dot", ((2, 2, 3), (3,))),
+        ("matvec", ((2, 3), (3,))),
+        ("vecmat", ((3,), (3, 2))),
+        ("outer", ((3,), (2,))),
+    ],
+)
+def test_products_go_where_out_says(name, shapes, dtype, xp):
+    a, b = (np.arange(np.prod(s)).reshape(s).astype(dtype) for s in shapes)
+    wanted = getattr(np, name)(a, b)
+    out = xp.zeros(wanted.shape, dtype=dtype)
+    assert getattr(xp, name)(xp.asarray(a), xp.asarray(b), out=out) is out
+    assert_same(host(xp, out), wanted, 0)
+
+
 @pytest.mark.parametrize(
     ("error", "act"),
     [

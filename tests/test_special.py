@@ -81,6 +81,14 @@ def test_special_values_are_those_of_scipy(row, name, xp):
     assert same.all(), [tuple(map(float, t)) for t in zip(*(a[~same] for a in (*x, got, wanted)), strict=True)][:5]
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("name", ["erf", "erfinv", "i1", "i1e"])
+def test_odd_functions_keep_the_sign_of_zero(name, dtype, xp):
+    """SciPy's not all do."""
+    x = np.array([-0.0, 0.0], dtype)
+    assert_same_bits(xp.asnumpy(getattr(xp.special, name)(xp.asarray(x))), x)
+
+
 @pytest.mark.parametrize("row", SPECIAL, ids=IDS)
 def test_fused_bits_are_those_of_single_operations(row, xp, rng):
     """At any length and position, in a fused kernel and alone."""

@@ -201,9 +201,9 @@ def inverse(y, q, factor: tl.constexpr):
     near = tl.abs(y) <= 0.6
     central = erfinv_near(tl.where(near, y, 0.0), factor)
     inside = (q > 0.0) & (q <= 0.4)
-    tail = copysign(erfcinv_far(tl.where(inside, q, 0.25), factor), y)
-    limit = tl.where(q == 0.0, copysign(q * 0.0 + INFINITY, y), float("nan"))
-    return tl.where(near, central, tl.where(inside, tail, limit))
+    tail = erfcinv_far(tl.where(inside, q, 0.25), factor)
+    limit = tl.where(q == 0.0, q * 0.0 + INFINITY, float("nan"))
+    return copysign(tl.where(near, central, tl.where(inside, tail, limit)), y)  # of 0, too
 
 
 @triton.jit
