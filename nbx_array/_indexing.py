@@ -29,6 +29,11 @@ class _Part(NamedTuple):
     array: Any  # integers, or a mask's positions
     axes: tuple[int, ...]  # the axes of the basic view that it indexes; several for a mask
     exact: bool  # positions of a mask are in range
+    named: int  # the axis of the array itself, which errors name
+
+    def message(self, size: int) -> str:
+        """Of the error for an integer that names none of so many elements."""
+        return f"index is out of bounds for axis {self.named} with size {size}"
 
 
 class _Index(NamedTuple):
@@ -53,7 +58,7 @@ def get(x: Any, key: Any) -> Any:
 def take(x: Any, indices: Any, axis: int, *, exact: bool = False) -> Any:
     """The elements of x at integer indices along an axis, which are in range if `exact`."""
     view, after = x.memory(), range(axis + 1, x.ndim)
-    return _gather(_Index(view, [_Part(indices, (axis,), exact)], indices.shape, list(range(axis)), list(after)))
+    return _gather(_Index(view, [_Part(indices, (axis,), exact, axis)], indices.shape, list(range(axis)), list(after)))
 
 
 def take_along_axis(x: Any, indices: Any, axis: int, places: Callable[[], dict[int, Any]]) -> Any:
@@ -69,16 +74,16 @@ def take_along_axis(x: Any, indices: Any, axis: int, places: Callable[[], dict[i
         contiguous_strides(shape),
     )
     before, after = range(axis), range(axis + 1, len(shape))
-    if not out.size or _pick(view, indices, axis, before, after, (shape[axis],), out, each=True):
+    part = _Part(indices, (axis,), False, axis)
+    if not out.size or _pick(view, part, before, after, (shape[axis],), out, each=True):
         return from_view(core.Array, out)
-    parts = [_Part(indices, (axis,), False), *(_Part(place, (d,), True) for d, place in places().items())]
+    parts = [part, *(_Part(place, (d,), True, d) for d, place in places().items())]
     return _gather(_Index(view, parts, shape, [], []))
 
 
 def _pick(
     view: View,
-    indices: Any,
-    axis: int,
+    part: _Part,
     before: Sequence[int],
     after: Sequence[int],
     shape: tuple[int, ...],
@@ -94,7 +99,7 @@ def _pick(
     if groups is None:
         return False
     (outside, outer), (inside, inner) = groups
-    message = f"index is out of bounds for axis {axis} with size {view.shape[axis]}"
+    (axis,) = part.axes
     picked = kernels.Picked(
         view.address,
         view.dtype,
@@ -107,7 +112,8 @@ def _pick(
         inner,
         each,
     )
-    kernels.pick(picked, _packed(core.cast(indices, INT64), out.shape if each else shape), out, message)
+    indices = _packed(core.cast(part.array, INT64), out.shape if each else shape)
+    kernels.pick(picked, indices, out, part.message(picked.size))
     return True
 
 
@@ -117,10 +123,10 @@ def _gather(index: _Index) -> Any:
     dtype = index.view.dtype
     storage = allocate(math.prod(shape) * dtype.itemsize, device)
     out = View(storage, dtype, shape, contiguous_strides(shape), 0)
-    if len(index.parts) == 1 and not index.parts[0].exact and out.size:
-        (axis,) = index.parts[0].axes
-        if _pick(index.view, index.parts[0].array, axis, index.before, index.after, index.shape, out, each=False):
-            return from_view(core.Array, out)
+    part = index.parts[0]
+    at_once = len(index.parts) == 1 and not part.exact and out.size
+    if at_once and _pick(index.view, part, index.before, index.after, index.shape, out, each=False):
+        return from_view(core.Array, out)
     view, offsets = index.view, _offsets(index)
     if not out.size:
         return from_view(core.Array, out)
@@ -222,7 +228,7 @@ def _resolve(x: Any, key: Any) -> _Index:
     if Ellipsis not in [item for item in items if not isinstance(item, core.Array)]:
         items.append(Ellipsis)
     basic: list[Any] = []
-    parts: list[tuple[Any, int]] = []  # an array, and the first axis of the view that it indexes
+    parts: list[tuple[Any, int, int]] = []  # an array, and the first axis of the view and of x that it indexes
     kept = plain = axis = 0  # axes so far: of the view, of those that no array indexes, and of x
     advanced: list[int] = []  # places in the key of arrays, and of ints, which count as arrays of no dimension
     plain_before = 0
@@ -235,7 +241,7 @@ def _resolve(x: Any, key: Any) -> _Index:
         if isinstance(item, core.Array):
             if item.dtype == np.bool_:
                 _check_mask(item, x.shape, axis)
-            parts.append((item, kept))
+            parts.append((item, kept, axis))
             basic += [slice(None)] * width
             kept += width
         elif item is None or item is Ellipsis or isinstance(item, slice):
@@ -248,7 +254,7 @@ def _resolve(x: Any, key: Any) -> _Index:
     base = x.memory()
     shape, strides, offset = basic_index(base.shape, base.strides, base.offset, tuple(basic))
     view = base._replace(shape=shape, strides=strides, offset=offset)
-    indexed = [_part(array, first, view) for array, first in parts]
+    indexed = [_part(array, first, named, view) for array, first, named in parts]
     taken = {i for part in indexed for i in part.axes}
     others = [i for i in range(len(shape)) if i not in taken]
     adjacent = advanced == list(range(advanced[0], advanced[-1] + 1))
@@ -302,10 +308,13 @@ def _check_mask(mask: Any, shape: tuple[int, ...], axis: int) -> None:
             )
 
 
-def _part(array: Any, first: int, view: View) -> _Part:
-    if array.dtype != np.bool_:
-        return _Part(array, (first,), False)
-    return _Part(_positions(array), tuple(range(first, first + array.ndim)), True)
+def _part(array: Any, first: int, named: int, view: View) -> _Part:
+    if array.dtype == np.bool_:
+        return _Part(_positions(array), tuple(range(first, first + array.ndim)), True, named)
+    part = _Part(array, (first,), False, named)
+    if not array.shape and not view.shape[first]:  # of no element of the result, perhaps, so that no kernel meets it
+        raise IndexError(part.message(0))
+    return part
 
 
 def _positions(x: Any) -> Any:
@@ -346,7 +355,7 @@ def _offsets(index: _Index) -> View:
     checked = [part for part in index.parts if not part.exact]
     for number, part in enumerate(checked):
         (axis,) = part.axes
-        message = f"index is out of bounds for axis {axis} with size {view.shape[axis]}"
+        message = part.message(view.shape[axis])
         kernels.index_offsets(
             _packed(part.array, shape), out, view.shape[axis], view.strides[axis], first=number == 0, message=message
         )

@@ -409,6 +409,27 @@ def test_indices_out_of_range(xp, device):
         assert_same_bits(xp.asnumpy(x), numbered((4, 5)))
 
 
+@pytest.mark.parametrize(
+    "key", [(0, [9]), (None, [9]), (slice(None), None, [9]), ([0], [9]), (..., [9], 0), ([True] * 4, 9)]
+)
+def test_errors_name_the_axis_of_the_array(key, xp):
+    a = numbered((4, 5, 6))
+    with pytest.raises(IndexError) as theirs:
+        a[key]
+    with pytest.raises(IndexError) as found:
+        xp.asarray(a)[ours(xp, key)]
+        xp.synchronize()
+    assert str(found.value).split(" is ")[1] == str(theirs.value).split(" is ")[1]
+
+
+def test_no_integer_names_an_element_of_an_empty_axis(xp):
+    """Though none is looked up, where another index is empty."""
+    x, zero = xp.zeros((5, 0, 3)), xp.asarray(0)
+    for key in ((slice(None), zero), ([], zero), (False, 0, zero)):
+        with pytest.raises(IndexError, match="axis 1 with size 0"):
+            x[key]
+
+
 def test_an_error_keeps_its_message(xp):
     """Whatever follows before the device is waited for."""
     x, few = xp.asarray(numbered((4, 5))), xp.asarray(numbered((3,)))
