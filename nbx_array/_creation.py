@@ -237,7 +237,10 @@ def _reversed(name: str, order: Any) -> bool:
 
 
 def _turned(shape: Any) -> Any:
-    return shape[::-1] if isinstance(shape, (tuple, list)) else shape
+    try:
+        return _sizes(shape)[::-1]
+    except TypeError:
+        return shape  # refused where it is used
 
 
 def _of_like(name: str, order: Any, x: Array) -> str:

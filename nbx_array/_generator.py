@@ -13,7 +13,7 @@ import numpy as np
 from nbx_array import _elementwise as ew
 from nbx_array import linalg
 from nbx_array._array import Array, asnumpy, packed, where
-from nbx_array._creation import asarray, empty, ones
+from nbx_array._creation import _sizes, asarray, empty, ones
 from nbx_array._data_types import as_dtype
 from nbx_array._linear_algebra import matmul
 from nbx_array._manipulation import broadcast_shapes, broadcast_to, expand_dims, reshape, stack
@@ -85,7 +85,7 @@ def _shape(name: str, size: Any, shapes: Sequence[tuple[int, ...]]) -> tuple[int
     if size is None:
         return broadcast_shapes(*shapes)
     try:
-        dims = tuple(map(operator.index, size)) if isinstance(size, (tuple, list)) else (operator.index(size),)
+        dims = tuple(map(operator.index, _sizes(size)))
     except TypeError:
         raise TypeError(f"{name}: size is an integer or a tuple of integers, not {size!r}") from None
     if any(dim < 0 for dim in dims):

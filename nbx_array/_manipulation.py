@@ -38,7 +38,7 @@ def _axes(axis: Any, ndim: int, name: str) -> tuple[int, ...]:
 def _integers(value: Any, name: str, what: str) -> tuple[int, ...]:
     """One integer or several, none of them negative, as a tuple."""
     try:
-        numbers = tuple(map(operator.index, value)) if isinstance(value, (tuple, list)) else (operator.index(value),)
+        numbers = tuple(map(operator.index, _sizes(value)))
     except TypeError:
         raise TypeError(f"{name}: {what} is an integer or a tuple of integers, not {value!r}") from None
     if any(number < 0 for number in numbers):
@@ -195,7 +195,9 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """
     x = _array(x, "expand_dims")
     shape, strides = list(x.dims), list(strides_of(x))
-    count = len(axis) if isinstance(axis, tuple) else 1
+    if axis is None:
+        raise TypeError("expand_dims: an axis is an integer, not None")
+    count = len(_sizes(axis))
     for place in sorted(_axes(axis, len(shape) + count, "expand_dims")):
         shape.insert(place, 1)
         strides.insert(place, 0)

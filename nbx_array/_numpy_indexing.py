@@ -12,7 +12,7 @@ import numpy as np
 
 from nbx_array._array import Array, as_value, cast, copy, filled, where
 from nbx_array._array import where as choose_where
-from nbx_array._creation import _array, arange, eye, linspace, meshgrid, ones, tril
+from nbx_array._creation import _array, _sizes, arange, eye, linspace, meshgrid, ones, tril
 from nbx_array._data_types import as_dtype
 from nbx_array._elementwise import clip, equal, logical_not
 from nbx_array._expression import realize
@@ -161,7 +161,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
 
 
 def _order(name: str, dims: Any, order: str) -> tuple[int, ...]:
-    sizes = tuple(map(operator.index, dims)) if isinstance(dims, (tuple, list)) else (operator.index(dims),)
+    sizes = tuple(map(operator.index, _sizes(dims)))
     if order not in ("C", "F"):
         raise ValueError(f"{name}: order is 'C' or 'F', not {order!r}")
     return sizes

@@ -12,7 +12,7 @@ import numpy as np
 
 from nbx_array import _statistical, linalg
 from nbx_array._array import Array, broadcast_to, cast, copy, filled, view_basic
-from nbx_array._creation import _array, _arrays, _new, arange, asarray
+from nbx_array._creation import _array, _arrays, _new, _sizes, arange, asarray
 from nbx_array._elementwise import clip, floor, minimum, round
 from nbx_array._expression import from_view, write
 from nbx_array._manipulation import _axes, concat, expand_dims, flip, moveaxis, permute_dims, reshape, stack, tile
@@ -369,7 +369,7 @@ def resize(x: Any, new_shape: Any) -> Array:
            [3, 1]], device='cpu')
     """
     x = ravel(_array(x, "resize"))
-    dims = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (operator.index(new_shape),)
+    dims = tuple(map(operator.index, _sizes(new_shape)))
     if any(d < 0 for d in dims):
         raise ValueError(f"resize: all elements of the new shape must be non-negative, got {dims}")
     total = math.prod(dims)
@@ -599,7 +599,7 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, writeabl
     [[0, 1], [1, 2], [2, 3]]
     """
     x = _array(x, "sliding_window_view")
-    window = tuple(window_shape) if isinstance(window_shape, (tuple, list)) else (operator.index(window_shape),)
+    window = tuple(map(operator.index, _sizes(window_shape)))
     axes = tuple(range(x.ndim)) if axis is None else _axes(axis, x.ndim, "sliding_window_view")
     if len(axes) != len(window):
         raise ValueError(f"sliding_window_view: {len(window)} window lengths and {len(axes)} axes")

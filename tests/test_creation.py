@@ -273,6 +273,11 @@ def test_shapes_and_axes_of_any_integers(xp):
         shapes = [f(n).shape for f in (m.zeros, m.ones, m.empty, lambda s: m.full(s, 1.5))]
         shapes += [m.zeros(n[0]).shape, m.eye(m.max(n)).shape, m.zeros(range(3)).shape, m.zeros(n - n).shape]
         shapes += [x.reshape(n[::-1]).shape, m.broadcast_to(x[0], n).shape, m.zeros([n[1], 4]).shape]
+        shapes += [m.zeros(n, order="F").shape, m.ones(range(1, 3), order="F").shape, m.tile(x, n).shape]
+        for some in (n, range(2, 4)):
+            shapes += [m.random.default_rng(0).random(some).shape, m.resize(x, some).shape]
+            shapes += [m.unravel_index(5, some), m.ravel_multi_index((1, 1), some)]
+        shapes += [m.expand_dims(x, [0, 3]).shape]
         last = n[0] - 1
         sums = [
             m.sum(x, axis=last),
@@ -287,6 +292,10 @@ def test_shapes_and_axes_of_any_integers(xp):
     for shape in (2.0, "23", [2.5], None, xp.asarray([1.0]), [[1]]):
         with pytest.raises(TypeError, match=r"zeros: a shape is an integer"):
             xp.zeros(shape)
+        with pytest.raises(TypeError, match=r"ones: a shape is an integer"):
+            xp.ones(shape, order="F")
+    with pytest.raises(TypeError, match="expand_dims: an axis is an integer"):
+        xp.expand_dims(xp.zeros(2), None)
 
 
 def test_ranges_are_sequences(xp):
