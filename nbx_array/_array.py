@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import cmath
+import operator
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -348,6 +350,17 @@ def _set_shape(self: Array, shape: Any) -> None:
         raise AttributeError(f"shape: {view.shape} does not become {dims} in place; use nbx_array.reshape for a copy")
     new = from_view(Array, view._replace(shape=dims, strides=strides))
     self.sig, self.dims, self.args, self.geo = new.sig, new.dims, new.args, new.geo
+
+
+_QUESTIONS: dict[str, Callable[[Any], bool]] = {
+    "astype": bool,
+    "logical_not": operator.not_,
+    "isnan": lambda x: x != x,
+    "isinf": cmath.isinf,
+    "isfinite": cmath.isfinite,
+}
+"""Operations that give a bool, answered on the host once the element that they are about is read: `bool(isnan(max(x)))`
+launches nothing after the maximum, and compiles nothing."""
 
 
 class Array(Methods, Expression):
@@ -726,9 +739,21 @@ class Array(Methods, Expression):
         sig, args = self.sig, self.args
         if sig.read is not None:
             return args[0]
-        if sig.op != "leaf":
+        questions: list[Callable[[Any], bool]] = []
+        while sig.op in _QUESTIONS:
+            (kid,) = sig.kids
+            if sig.dtype == np.bool_:
+                questions.append(_QUESTIONS[sig.op])
+            elif kid.dtype != sig.dtype:
+                break  # rounds; else it is a copy, as `x[0]` is one
+            sig = kid
+        if sig.op != "leaf" or sig.read is not None:
             realize(self)
-        return transfer.read_element(self.keep[0], self.args[0], self.sig.dtype)
+            sig, questions = self.sig, []
+        value = transfer.read_element(self.keep[0], self.args[0], sig.dtype)
+        for question in reversed(questions):
+            value = question(value)
+        return value
 
     def __bool__(self) -> bool:
         """Whether the only element is not zero, whatever the number of dimensions: NumPy's answer, too."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbx_array._array import Array, broadcast_to, cast, view_basic
+from nbx_array._array import Array, broadcast_to, cast, copy, view_basic
 from nbx_array._creation import _array
 from nbx_array._elementwise import logical_and, logical_not, logical_or, not_equal, subtract
 from nbx_array._manipulation import concat
@@ -23,6 +23,8 @@ def all(x: Array, /, axis: Axis = None, out: Any = None, keepdims: bool = False,
     Array(False, device='cpu')
     """
     x = _array(x, "all")
+    if not x.shape and where is True:
+        return deliver("all", _truth(x, axis, "all"), out)
     mask = cast(x, BOOL) if where is True else logical_or(x, logical_not(_array(where, "all")))
     return deliver("all", reduce("min", mask, check_axes("all", axis, x.ndim), keepdims, caller="all"), out)
 
@@ -37,8 +39,16 @@ def any(x: Array, /, axis: Axis = None, out: Any = None, keepdims: bool = False,
     Array(True, device='cpu')
     """
     x = _array(x, "any")
+    if not x.shape and where is True:
+        return deliver("any", _truth(x, axis, "any"), out)
     mask = cast(x, BOOL) if where is True else logical_and(x, where)
     return deliver("any", reduce("max", mask, check_axes("any", axis, x.ndim), keepdims, caller="any"), out)
+
+
+def _truth(x: Array, axis: Axis, name: str) -> Array:
+    """Whether the one element of an array of no dimension is true."""
+    check_axes(name, axis, 0)
+    return copy(x) if x.dtype == BOOL else cast(x, BOOL)
 
 
 def diff(x: Array, /, n: int = 1, axis: int = -1, prepend: Array | None = None, append: Array | None = None) -> Array:

@@ -234,3 +234,27 @@ def test_negative_integer_powers(xp, device, monkeypatch):
     monkeypatch.setattr(_array, "refuse_negative", lambda base, exponent: None)
     for dtype in (xp.int8, xp.int16, xp.int32, xp.int64):  # what a GPU gives: rounded towards zero
         assert (x.astype(dtype) ** y.astype(dtype)).tolist() == [0, -1, 1, 0, 9]
+
+
+def test_truth_of_one_element_launches_nothing(xp, device):
+    """Questions about one element are answered where it has been read to."""
+    special = [0.0, -0.0, 1.5, np.nan, np.inf, -np.inf]
+    for dtype, values in (("float32", special), ("float64", special), ("float16", special), ("complex64", special),
+                          ("int64", [0, 5, -(2**63)]), ("uint8", [0, 255]), ("bool", [False, True])):  # fmt: skip
+        for value in values:
+            host = np.asarray([value, 1], dtype)
+            x = xp.realize(xp.asarray(host))[:1]
+            y = xp.reshape(x, ())
+            before = xp.counters()["launches"]
+            for name in ("isnan", "isinf", "isfinite", "logical_not"):
+                assert bool(getattr(xp, name)(x)) == bool(getattr(np, name)(host[0])), (name, dtype, value)
+                assert bool(xp.logical_not(getattr(xp, name)(y))) != bool(getattr(np, name)(host[0]))
+            assert bool(xp.any(y)) == bool(xp.all(y)) == bool(y) == bool(x[0]) == bool(host[0])
+            if dtype != "float16":  # which our own expressions promote first
+                assert xp.counters()["launches"] == before
+            np.testing.assert_equal(x[0].item(), host[0].item())
+            truth = xp.any(y)
+            assert truth.shape == () and truth.dtype == xp.bool
+            truth |= True
+            assert bool(truth) and y.dtype == host.dtype
+            np.testing.assert_array_equal(np.asarray(y), host[0])
