@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import runpy
 import sys
+from types import TracebackType
 from typing import Any
 
 from nbx_array import _served
@@ -13,14 +15,16 @@ from nbx_array import _served
 def run(target: list[str], *, module: bool, report: bool) -> int:
     """Run a script, or a module if so asked, with its arguments; its exit status. The report goes to stderr."""
     sys.argv = target
+    _served.install()
     if module:
         sys.path.insert(0, os.getcwd())
+        problem = _missing_module(target[0])
     else:
         sys.path.insert(0, os.path.dirname(os.path.abspath(target[0])))
-        if not os.path.exists(target[0]):
-            print(f"nbx-array run: there is no file {target[0]!r}", file=sys.stderr)
-            return 2
-    _served.install()
+        problem = _missing_file(target[0])
+    if problem:
+        print(f"nbx-array run: {problem}", file=sys.stderr)
+        return 2
     try:
         if module:
             runpy.run_module(target[0], run_name="__main__", alter_sys=True)
@@ -31,10 +35,52 @@ def run(target: list[str], *, module: bool, report: bool) -> int:
             return end.code or 0
         print(end.code, file=sys.stderr)
         return 1
+    except Exception as error:
+        _hide_ours(error)
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
     finally:
         if report:
             print("\n".join(_served.record.lines()), file=sys.stderr)
     return 0
+
+
+def _missing_file(path: str) -> str | None:
+    if not os.path.exists(path):
+        return f"there is no file {path!r}"
+    if os.path.isdir(path) and not os.path.exists(os.path.join(path, "__main__.py")):
+        return f"{path!r} is a folder without a __main__.py"
+    return None
+
+
+def _missing_module(name: str) -> str | None:
+    try:
+        found = importlib.util.find_spec(name)
+        if found is not None and found.submodule_search_locations is not None:
+            name += ".__main__"
+            found = importlib.util.find_spec(name)
+    except (ImportError, ValueError) as error:
+        return f"there is no module {name!r}: {error}"
+    return None if found else f"there is no module {name!r}"
+
+
+_HIDDEN = os.path.dirname(os.path.abspath(__file__)) + os.sep, "<frozen runpy>", runpy.__file__
+
+
+def _hide_ours(error: BaseException) -> None:
+    """Leave of an error's tracebacks, and of the errors before it, what Python itself would show of the program."""
+    error.__traceback__ = _without_ours(error.__traceback__)
+    if error.__context__ is not None:
+        _hide_ours(error.__context__)
+        if error.__context__.__traceback__ is None:
+            error.__context__ = None
+
+
+def _without_ours(trace: TracebackType | None) -> TracebackType | None:
+    if trace is None:
+        return None
+    trace.tb_next = _without_ours(trace.tb_next)
+    return trace.tb_next if trace.tb_frame.f_code.co_filename.startswith(_HIDDEN) else trace
 
 
 def load_ipython_extension(ipython: Any) -> None:
@@ -43,4 +89,12 @@ def load_ipython_extension(ipython: Any) -> None:
     What was imported before stays NumPy's: load the extension first.
     """
     _served.install()
-    ipython.register_magic_function(lambda line: print("\n".join(_served.record.lines())), "line", "nbx_report")
+    for name, value in ipython.user_ns.items():
+        if value is sys.modules["numpy"]:
+            print(f"nbx_array: {name} is NumPy's own still; run `import numpy as {name}` again", file=sys.stderr)
+    ipython.register_magic_function(nbx_report, "line")
+
+
+def nbx_report(line: str) -> None:
+    """How often each function of NumPy's ran by nbx_array and by NumPy itself, and how many bytes were copied."""
+    print("\n".join(_served.record.lines()))

@@ -1,7 +1,8 @@
 """NumPy served by nbx_array to a program that knows nothing of it.
 
 In the user's own code `import numpy` gives modules that look up each name in NumPy and call our function of that name.
-What we lack, or refuse, NumPy does on the host with copies of the arrays; what it changes in them is written back.
+What we lack, or refuse, NumPy does on the host with copies of the arrays; what it changes in them, and in lists, is
+written back. An array of NumPy's over writeable memory of something else stays NumPy's, since a copy would lose writes.
 Other packages keep the real NumPy, and an array of ours that reaches it there is converted. Every call is counted.
 
 NumPy has the last word: whatever our function raises, NumPy is asked, and its error is the one that the program sees.
@@ -81,9 +82,18 @@ def _is_ours(dtype: np.dtype) -> bool:
     return dtype.kind in "biufc" and dtype.itemsize <= (16 if dtype.kind == "c" else 8) and dtype.isnative
 
 
+def _sees_foreign_memory(value: np.ndarray) -> bool:
+    """Whether what is written to an array changes what is no array: a buffer, a mapped file, another library's data."""
+    owner: Any = value
+    while (base := getattr(owner, "base", None)) is not None:
+        owner = base
+    return value.flags.writeable and not isinstance(owner, np.ndarray)
+
+
 def moved(value: Any) -> Any:
-    """A result of NumPy's as the program gets it: arrays of numbers are ours, also within tuples and lists."""
-    if type(value) is np.ndarray and _is_ours(value.dtype):
+    """A result of NumPy's as the program gets it: arrays of numbers are ours, also within tuples and lists, except over
+    foreign memory."""
+    if type(value) is np.ndarray and _is_ours(value.dtype) and not _sees_foreign_memory(value):
         record.to_device += value.nbytes
         return nbx_array.asarray(value, copy=True)
     if type(value) in (tuple, list):
@@ -94,22 +104,29 @@ def moved(value: Any) -> Any:
 
 
 class _Hosted:
-    """Arguments for NumPy: copies of our arrays, which are written back where NumPy has changed them."""
+    """Arguments for NumPy: copies of our arrays and of lists, which are written back where NumPy has changed them."""
 
     def __init__(self) -> None:
-        self.pairs: list[tuple[Array, np.ndarray, np.ndarray]] = []
+        self.arrays: dict[int, tuple[Array | np.ndarray, np.ndarray, bytes | None]] = {}
+        self.lists: dict[int, tuple[list[Any], list[Any], list[Any]]] = {}
 
     def take(self, value: Any) -> Any:
         if type(value) is Array:
-            for ours, host, _ in self.pairs:
-                if ours is value:
-                    return host
-            host = asnumpy(value)
-            record.to_host += host.nbytes
-            self.pairs.append((value, host, host.copy()))
-            return host
-        if type(value) in (tuple, list):
-            return type(value)(self.take(item) for item in value)
+            if id(value) not in self.arrays:
+                host = asnumpy(value)
+                record.to_host += host.nbytes
+                self.arrays[id(value)] = value, host, host.tobytes()
+            return self.arrays[id(value)][1]
+        if type(value) is np.ndarray:
+            self.arrays[id(value)] = value, value, None
+            return value
+        if type(value) is list:
+            if id(value) not in self.lists:
+                host = [self.take(item) for item in value]
+                self.lists[id(value)] = value, host, host.copy()
+            return self.lists[id(value)][1]
+        if type(value) is tuple:
+            return tuple(self.take(item) for item in value)
         if type(value) is dict:
             return {key: self.take(item) for key, item in value.items()}
         if isinstance(value, Function):
@@ -118,13 +135,16 @@ class _Hosted:
 
     def write_back(self, result: Any) -> Any:
         """Write back what was changed; a result that is one of the arguments is that argument of the program."""
-        for ours, host, before in self.pairs:
-            if host.tobytes() != before.tobytes():
+        theirs: dict[int, Any] = {id(host): ours for ours, host, _ in self.arrays.values()}
+        theirs |= {id(host): ours for ours, host, _ in self.lists.values()}
+        for ours, host, before in self.arrays.values():
+            if before is not None and host.tobytes() != before:
                 record.to_device += host.nbytes
                 ours[...] = nbx_array.asarray(host, copy=True)
-            if result is host:
-                return ours
-        return moved(result)
+        for ours, host, items in self.lists.values():
+            if len(host) != len(items) or any(x is not y for x, y in zip(host, items, strict=True)):
+                ours[:] = [theirs[id(item)] if id(item) in theirs else moved(item) for item in host]
+        return theirs[id(result)] if id(result) in theirs else moved(result)
 
 
 def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -146,23 +166,60 @@ def _entering(value: Any) -> Any:
     return value
 
 
+_SHARING = {
+    *("array", "asarray", "asanyarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "require"),
+    *("atleast_1d", "atleast_2d", "atleast_3d", "frombuffer"),
+}
+"""Functions whose results may see the memory of a buffer that they are given."""
+
+_WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
+"""Functions that write to their first argument, and methods `at` do."""
+
+
+def _is_buffer(value: Any) -> bool:
+    """Whether a value is foreign memory that can be written to."""
+    if type(value) is Array:
+        return False
+    if isinstance(value, np.ndarray):
+        return _sees_foreign_memory(value)
+    try:
+        return not memoryview(value).readonly
+    except (TypeError, ValueError, BufferError):  # no buffer, or not now
+        return False
+
+
 class Function:
-    """A function of NumPy's: ours, and NumPy's own where ours is missing or refuses."""
+    """A function of NumPy's: ours, and NumPy's own where ours is missing or refuses, or would copy an ndarray that is
+    to be written to."""
 
     def __init__(self, name: str, ours: Callable[..., Any] | None, theirs: Callable[..., Any]) -> None:
         functools.update_wrapper(self, theirs, updated=())
         self.name, self.ours, self.theirs = name, ours, theirs
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        if self.ours is not None:
+        if self.ours is not None and not self._writes_to_ndarray(args, keywords):
             try:
                 given = [_entering(value) for value in args]
                 result = self.ours(*given, **{key: _entering(value) for key, value in keywords.items()})
             except Exception:
-                return on_host(self.name, self.theirs, args, keywords)
-            record.device[self.name] += 1
-            return result
+                pass  # NumPy's error is the program's, without ours as its context
+            else:
+                record.device[self.name] += 1
+                return result
         return on_host(self.name, self.theirs, args, keywords)
+
+    def _writes_to_ndarray(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+        """Whether an ndarray of the program takes results of the call, or later what is written to its result."""
+        targets = [keywords["out"]] if "out" in keywords else []
+        if isinstance(self.theirs, np.ufunc):
+            targets += args[self.theirs.nin :]
+        elif self.name in _SHARING:
+            return any(map(_is_buffer, args[:1]))
+        elif self.name in _WRITING or self.name.endswith(".at"):
+            targets += args[:1]
+        return any(
+            isinstance(x, np.ndarray) for target in targets for x in (target if type(target) is tuple else (target,))
+        )
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.theirs, name)
@@ -240,7 +297,8 @@ class Served(types.ModuleType):
         elif isinstance(value, type):
             served = _with_moved_results(value) if theirs is np.random else value
         elif callable(value):
-            served = Function(f"{theirs.__name__}.{name}".removeprefix("numpy."), _find(ours, name), value)
+            label = f"{theirs.__name__}.{name}".removeprefix("numpy.")
+            served = Function(label, None if label in _BY_VALUE else _find(ours, name), value)
         else:
             served = value
         setattr(self, name, served)
@@ -248,6 +306,10 @@ class Served(types.ModuleType):
 
     def __dir__(self) -> list[str]:
         return dir(vars(self)["_theirs"])
+
+
+_BY_VALUE = {"linalg.eig", "linalg.eigvals", "roots"}
+"""Functions whose result is real or complex by its values in NumPy, and always complex in ours; both call LAPACK."""
 
 
 def _find(ours: Any, name: str) -> Callable[..., Any] | None:
@@ -298,11 +360,11 @@ def _mixed_ufunc(self: Array, ufunc: Any, method: str, *inputs: Any, out: Any = 
     """A function of NumPy's met an array of ours: in the program it is ours again, elsewhere NumPy's on copies."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     call = ufunc if method == "__call__" else getattr(ufunc, method)
-    keywords = options | ({"out": out} if out else {})
+    keywords = options | ({"out": out if len(out) > 1 else out[0]} if out else {})
     if is_users(sys._getframe(1).f_globals):
         ours = _find(nbx_array, _our_name(ufunc.__name__))
         ours = ours if method == "__call__" or ours is None else getattr(ours, method, None)
-        return Function(name, ours, call)(*inputs, **({"out": out[0]} if len(out) == 1 else {}), **options)
+        return Function(name, ours, call)(*inputs, **keywords)
     hosted = _Hosted()
     record.host[name] += 1
     result = call(*hosted.take(inputs), **hosted.take(keywords))
@@ -345,13 +407,23 @@ def _item_access(name: str, ours: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 result = ours(self, key, *value)
             except Exception:
-                return served(self, key, *value)
-            record.device[label] += 1
-            return result
+                pass
+            else:
+                record.device[label] += 1
+                return result
         return served(self, key, *value)
 
     method.__name__ = name
     return method
+
+
+def _resize(self: Array, *new_shape: Any, refcheck: bool = True) -> None:
+    """NumPy's method, whatever refers to the array: views of it keep the memory that it had."""
+    host = asnumpy(self)
+    host.resize(*new_shape, refcheck=False)
+    record.host["ndarray.resize"] += 1
+    new = moved(host)
+    self.sig, self.dims, self.args, self.keep, self.geo = new.sig, new.dims, new.args, new.keep, None
 
 
 def _attribute(name: str) -> property:
@@ -370,7 +442,8 @@ def _slow_binary(before: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return before(name, left, right)
         except Exception:
-            return on_host(name, getattr(np, _their_name(name)), (left, right), {})
+            pass
+        return on_host(name, getattr(np, _their_name(name)), (left, right), {})
 
     return slow_binary
 
@@ -407,7 +480,8 @@ def install() -> None:
     Array.__array_ufunc__ = _mixed_ufunc  # type: ignore[method-assign]
     Array.__array_function__ = _mixed_function  # type: ignore[method-assign]
     Array.__repr__ = lambda self: repr(asnumpy(self)[()])  # type: ignore[method-assign]
-    skip = {"__array__", "tolist", "item", "tobytes", "dtype", "device"}
+    Array.resize = _resize  # type: ignore[attr-defined]
+    skip = {"__array__", "tolist", "item", "tobytes", "dtype", "device", "resize"}
     for name in dir(np.ndarray):
         if (not name.startswith("_") or name in ("__getitem__", "__setitem__")) and name not in skip:
             theirs, ours = getattr(np.ndarray, name), getattr(Array, name, None)

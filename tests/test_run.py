@@ -114,6 +114,15 @@ def test_a_program_that_fails(xp, tmp_path):
     done = run(path, xp)
     assert done.returncode == 1
     assert "ValueError: operands could not be broadcast together with shapes (3,) (4,)" in done.stderr
+    frames = re.findall(r'File "(.*)"', done.stderr)
+    assert frames == [str(path)], "the program's own, and no error of ours before it"
+
+
+def test_what_is_no_program(xp, tmp_path):
+    for arguments, word in ((["."], "__main__"), (["-m", "nope"], "'nope'"), (["-m", "nope.x"], "'nope.x'")):
+        command = [sys.executable, "-m", "nbx_array", "run", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment(xp), cwd=tmp_path)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and word in done.stderr
 
 
 def test_ipython(xp):
@@ -121,9 +130,11 @@ def test_ipython(xp):
     program = (
         "from IPython.core.interactiveshell import InteractiveShell as S\n"
         "s = S.instance()\n"
+        "s.run_cell('import numpy as early')\n"
         "s.run_cell('%load_ext nbx_array')\n"
         "s.run_cell('import numpy as np; x = np.arange(3) * 2; print(type(x).__module__, x)')\n"
         "s.run_cell('%nbx_report')\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment(xp))
     assert "nbx_array._array [0 2 4]" in done.stdout and "arange" in done.stdout
+    assert "early is NumPy's own" in done.stderr
