@@ -6,16 +6,18 @@ import importlib.util
 import os
 import runpy
 import sys
-from types import TracebackType
+import zipfile
+from types import ModuleType, TracebackType
 from typing import Any
 
-from nbx_array import _served
+from nbx_array import _crossing, _served
 
 
 def run(target: list[str], *, module: bool, report: bool) -> int:
     """Run a script, or a module if so asked, with its arguments; its exit status. The report goes to stderr."""
     sys.argv = target
     _served.install()
+    _crossing.install()
     if module:
         sys.path.insert(0, os.getcwd())
         problem = _missing_module(target[0])
@@ -29,7 +31,7 @@ def run(target: list[str], *, module: bool, report: bool) -> int:
         if module:
             runpy.run_module(target[0], run_name="__main__", alter_sys=True)
         else:
-            runpy.run_path(target[0], run_name="__main__")
+            run_script(target[0])
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return end.code or 0
@@ -83,6 +85,19 @@ def _without_ours(trace: TracebackType | None) -> TracebackType | None:
     return trace.tb_next if trace.tb_frame.f_code.co_filename.startswith(_HIDDEN) else trace
 
 
+def run_script(path: str) -> None:
+    """Run a file, or a folder or archive with a `__main__.py`, as `python path` does."""
+    if os.path.isdir(path) or zipfile.is_zipfile(path):
+        runpy.run_path(path, run_name="__main__")
+        return
+    main = ModuleType("__main__")
+    main.__file__ = path
+    sys.modules["__main__"] = main
+    with open(path, "rb") as file:
+        code = _crossing.compiled(file.read(), path)
+    exec(code, vars(main))
+
+
 def load_ipython_extension(ipython: Any) -> None:
     """`%load_ext nbx_array`: from now on `import numpy` in this notebook is served; `%nbx_report` says what ran where.
 
@@ -92,6 +107,8 @@ def load_ipython_extension(ipython: Any) -> None:
     for name, value in ipython.user_ns.items():
         if value is sys.modules["numpy"]:
             print(f"nbx_array: {name} is NumPy's own still; run `import numpy as {name}` again", file=sys.stderr)
+    _crossing.install()
+    ipython.ast_transformers.append(_crossing.Crossings())
     ipython.register_magic_function(nbx_report, "line")
 
 

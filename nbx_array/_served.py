@@ -3,7 +3,8 @@
 In the user's own code `import numpy` gives modules that look up each name in NumPy and call our function of that name.
 What we lack, or refuse, NumPy does on the host with copies of the arrays; what it changes in them, and in lists, is
 written back. An array of NumPy's over writeable memory of something else stays NumPy's, since a copy would lose writes.
-Other packages keep the real NumPy, and an array of ours that reaches it there is converted. Every call is counted.
+Other packages keep the real NumPy, and an array of ours that reaches it there is converted; `_crossing` hands them
+NumPy's arrays where the program calls them. Every call is counted.
 
 NumPy has the last word: whatever our function raises, NumPy is asked, and its error is the one that the program sees.
 """
@@ -39,7 +40,7 @@ _FOREIGN = tuple(
 
 
 @functools.cache
-def _is_users_file(file: str) -> bool:
+def is_users_file(file: str) -> bool:
     path = os.path.realpath(file)
     return not path.startswith(_FOREIGN) and "site-packages" not in path and not file.startswith("<frozen")
 
@@ -49,7 +50,7 @@ def is_users(namespace: Mapping[str, Any] | None) -> bool:
     if namespace is None:
         return False
     file = namespace.get("__file__")
-    return namespace.get("__name__") == "__main__" if not isinstance(file, str) else _is_users_file(file)
+    return namespace.get("__name__") == "__main__" if not isinstance(file, str) else is_users_file(file)
 
 
 # ---------------------------------------------------------------------------------------------------- the record
@@ -103,7 +104,7 @@ def moved(value: Any) -> Any:
     return value
 
 
-class _Hosted:
+class Hosted:
     """Arguments for NumPy: copies of our arrays and of lists, which are written back where NumPy has changed them."""
 
     def __init__(self) -> None:
@@ -131,7 +132,7 @@ class _Hosted:
             return {key: self.take(item) for key, item in value.items()}
         if isinstance(value, Function):
             return value.theirs
-        return np.ndarray if isinstance(value, _ArrayType) else value
+        return np.ndarray if isinstance(value, ArrayType) else value
 
     def write_back(self, result: Any) -> Any:
         """Write back what was changed; a result that is one of the arguments is that argument of the program."""
@@ -149,7 +150,7 @@ class _Hosted:
 
 def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Call NumPy's function; its results are the program's."""
-    hosted = _Hosted()
+    hosted = Hosted()
     args, keywords = hosted.take(args), hosted.take(keywords)
     record.host[name] += 1
     return hosted.write_back(function(*args, **keywords))
@@ -159,7 +160,7 @@ def _entering(value: Any) -> Any:
     """An argument for our functions: a host array that the program has, such as a result of another package."""
     if type(value) is np.ndarray:
         return moved(value)
-    if isinstance(value, _ArrayType):
+    if isinstance(value, ArrayType):
         return Array
     if type(value) in (tuple, list) and any(type(item) is np.ndarray for item in value):
         return type(value)(moved(item) for item in value)
@@ -236,14 +237,14 @@ class Function:
 # ------------------------------------------------------------------------------------------------------- modules
 
 
-class _ArrayType(type):
+class ArrayType(type):
     """The type of `numpy.ndarray` in the program: arrays of ours and of NumPy's are instances, and a subclass is one of
     NumPy's own."""
 
     def __new__(meta, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **keywords: Any) -> Any:
         if not bases:
             return super().__new__(meta, name, bases, namespace)
-        theirs = tuple(np.ndarray if isinstance(base, _ArrayType) else base for base in bases)
+        theirs = tuple(np.ndarray if isinstance(base, ArrayType) else base for base in bases)
         return types.new_class(name, theirs, keywords, lambda body: body.update(namespace))
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -259,7 +260,7 @@ class _ArrayType(type):
         return moved(np.ndarray(*args, **keywords))
 
 
-class ndarray(metaclass=_ArrayType):
+class ndarray(metaclass=ArrayType):
     """Stands for `numpy.ndarray` in the program."""
 
     __new__ = staticmethod(np.ndarray.__new__)  # type: ignore[assignment]  # that a program's subclasses call
@@ -365,7 +366,7 @@ def _mixed_ufunc(self: Array, ufunc: Any, method: str, *inputs: Any, out: Any = 
         ours = _find(nbx_array, _our_name(ufunc.__name__))
         ours = ours if method == "__call__" or ours is None else getattr(ours, method, None)
         return Function(name, ours, call)(*inputs, **keywords)
-    hosted = _Hosted()
+    hosted = Hosted()
     record.host[name] += 1
     result = call(*hosted.take(inputs), **hosted.take(keywords))
     hosted.write_back(None)
@@ -377,7 +378,7 @@ def _our_name(name: str) -> str:
 
 
 def _mixed_function(self: Array, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    hosted = _Hosted()
+    hosted = Hosted()
     record.host[func.__name__] += 1
     result = func(*hosted.take(args), **hosted.take(kwargs))
     if is_users(sys._getframe(1).f_globals):

@@ -17,9 +17,10 @@ HERE = Path(__file__).parent
 PROGRAMS = sorted((HERE / "programs").glob("[!_]*.py"))
 
 RUN_ALL = """
-import contextlib, io, json, runpy, sys, warnings
-from nbx_array import _served
+import contextlib, io, json, sys, warnings
+from nbx_array import _crossing, _run, _served
 _served.install()
+_crossing.install()
 printed, ran = {}, {}
 for path in sys.argv[1:]:
     text = io.StringIO()
@@ -27,7 +28,7 @@ for path in sys.argv[1:]:
     with contextlib.redirect_stdout(text), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            runpy.run_path(path, run_name="__main__")
+            _run.run_script(path)
         except BaseException as error:
             text.write(f"{type(error).__name__}: {error}")
     printed[path] = text.getvalue()
