@@ -123,8 +123,8 @@ class Hosted:
             return value
         if type(value) is list:
             if id(value) not in self.lists:
-                host = [self.take(item) for item in value]
-                self.lists[id(value)] = value, host, host.copy()
+                copied = [self.take(item) for item in value]
+                self.lists[id(value)] = value, copied, copied.copy()
             return self.lists[id(value)][1]
         if type(value) is tuple:
             return tuple(self.take(item) for item in value)
@@ -142,9 +142,9 @@ class Hosted:
             if before is not None and host.tobytes() != before:
                 record.to_device += host.nbytes
                 ours[...] = nbx_array.asarray(host, copy=True)
-        for ours, host, items in self.lists.values():
-            if len(host) != len(items) or any(x is not y for x, y in zip(host, items, strict=True)):
-                ours[:] = [theirs[id(item)] if id(item) in theirs else moved(item) for item in host]
+        for given, copied, items in self.lists.values():
+            if len(copied) != len(items) or any(x is not y for x, y in zip(copied, items, strict=True)):
+                given[:] = [theirs[id(item)] if id(item) in theirs else moved(item) for item in copied]
         return theirs[id(result)] if id(result) in theirs else moved(result)
 
 
@@ -424,7 +424,7 @@ def _resize(self: Array, *new_shape: Any, refcheck: bool = True) -> None:
     host.resize(*new_shape, refcheck=False)
     record.host["ndarray.resize"] += 1
     new = moved(host)
-    self.sig, self.dims, self.args, self.keep, self.geo = new.sig, new.dims, new.args, new.keep, None
+    self.sig, self.dims, self.args, self.keep, self.geo = new.sig, new.dims, new.args, new.keep, ()
 
 
 def _attribute(name: str) -> property:
