@@ -16,18 +16,25 @@ from .contract import Device, DeviceError, Properties, Target
 from .hip import notes
 from .recording import Spec
 
+#: What is known to Triton or to us of each kind; for another architecture LLVM and ptxas end the whole process.
+_KNOWN = {
+    "cuda": [f"sm_{n}" for n in (80, 86, 87, 89, 90, 100, 103, 110, 120, 121)],
+    "hip": [f"gfx{n}" for n in ("90a", 942, 950, 1100, 1101, 1102, 1103, 1150, 1151, 1152, 1153, 1200, 1201)],
+}
+
 
 def parse_target(text: str) -> Target:
     """``sm_90``, ``gfx942``, ``apple7``, ``cpu``, as compilers name what they compile for."""
     if text == "cpu":
         return Target("cpu", "host", 1)
-    if found := re.fullmatch(r"sm_(\d+)", text):
-        return Target("cuda", int(found[1]), 32)
-    if re.fullmatch(r"gfx[0-9a-f]+", text):  # GCN and CDNA run 64 threads a wave, RDNA (gfx10 and later) 32
+    if text in _KNOWN["cuda"]:
+        return Target("cuda", int(text[3:]), 32)
+    if text in _KNOWN["hip"]:  # GCN and CDNA run 64 threads a wave, RDNA (gfx10 and later) 32
         return Target("hip", text, 64 if text.startswith("gfx9") else 32)
     if re.fullmatch(r"apple\d+", text):  # Apple's families of GPUs
         return Target("metal", text, 32)
-    raise ValueError(f"unknown target {text!r}; known are sm_80, sm_90, ..., gfx942, gfx1100, ..., apple7, ... and cpu")
+    known = ", ".join(name for names in _KNOWN.values() for name in names)
+    raise ValueError(f"unknown target {text!r}; known are {known}, apple7, ... and cpu")
 
 
 class Outcome(NamedTuple):

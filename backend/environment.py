@@ -1,8 +1,13 @@
-"""Settings in the environment that are on or off."""
+"""Settings in the environment: which there are, and those that are on or off."""
 
 from __future__ import annotations
 
 import os
+
+KNOWN = (
+    *("NBX_ARCHIVE", "NBX_BACKEND", "NBX_CACHE_DIR", "NBX_FUSE", "NBX_HOST_ROUTINES", "NBX_NUM_THREADS"),
+    "NBX_RECORD",
+)
 
 
 def is_on(name: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .checked_launch import launch
-from .compiler import Source
+from .compiler import KernelMissing, Source
 from .contract import WITHOUT_FLOAT64, Device, get_driver
 from .launcher import Launcher, get_launcher, launch_count, stream_cell
 
@@ -48,13 +48,15 @@ def scalars(o8, o16, o32, o64, f32, f64, a, b, c, d, e, f, g, h, p, q, r):
     tl.store(o8 + 2, r.to(tl.int8))
 """
 _BLOCK = 256
+SCALARS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp32")
 
 
 class Check(NamedTuple):
-    """One check: what it is about, and what is wrong, None if nothing is."""
+    """One check: what it is about, what is wrong, None if nothing is, and whether its kernel was there to be run."""
 
     name: str
     problem: str | None
+    ran: bool = True
 
 
 def verify_driver(device: Device) -> list[Check]:
@@ -64,11 +66,28 @@ def verify_driver(device: Device) -> list[Check]:
         try:
             with _Bench(device) as bench:
                 check(bench)
+        except KernelMissing as error:
+            results.append(Check(name, str(error), ran=False))
         except Exception as error:  # whatever is wrong belongs into the report
             results.append(Check(name, f"{type(error).__name__}: {error}"))
         else:
             results.append(Check(name, None))
     return results
+
+
+def affine(device: Device) -> Launcher:
+    """The kernel of most checks."""
+    signature = (("x", "*fp32"), ("o", "*fp32"), ("n", "i64"), ("scale", "fp32"), ("rows", "i32"))
+    return get_launcher(Source.generated(_SOURCE, "affine"), signature, (("BLOCK", _BLOCK),), device)
+
+
+def scalars(device: Device) -> Launcher:
+    """The kernel with an argument of every type, of which fp64 is fp32 where there is none."""
+    double = "fp32" if device.backend in WITHOUT_FLOAT64 else "fp64"
+    names = ("o8", "o16", "o32", "o64", "f32", "f64")
+    pointers = ("*i8", "*i16", "*i32", "*i64", "*fp32", f"*{double}")
+    signature = (*zip(names, pointers, strict=True), *zip("abcdefghpqr", (*SCALARS, double, "i1"), strict=True))
+    return get_launcher(Source.generated(_SOURCE, "scalars"), signature, (), device)
 
 
 class Buffer:
@@ -115,8 +134,7 @@ class _Bench:
         return values
 
     def affine(self) -> Launcher:
-        signature = (("x", "*fp32"), ("o", "*fp32"), ("n", "i64"), ("scale", "fp32"), ("rows", "i32"))
-        return get_launcher(Source.generated(_SOURCE, "affine"), signature, (("BLOCK", _BLOCK),), self.device)
+        return affine(self.device)
 
     @contextmanager
     def stream(self, stream: int) -> Iterator[None]:
@@ -172,11 +190,7 @@ def _grids(bench: _Bench) -> None:
 
 def _scalar_arguments(bench: _Bench) -> None:
     double = "fp32" if bench.device.backend in WITHOUT_FLOAT64 else "fp64"
-    names = ("o8", "o16", "o32", "o64", "f32", "f64")
-    types = ("*i8", "*i16", "*i32", "*i64", "*fp32", f"*{double}")
-    scalars = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp32", double, "i1")
-    signature = (*zip(names, types, strict=True), *zip("abcdefghpqr", scalars, strict=True))
-    kernel = get_launcher(Source.generated(_SOURCE, "scalars"), signature, (), bench.device)
+    types, kernel = (*SCALARS, double, "i1"), scalars(bench.device)
     dtypes = (np.int8, np.int16, np.int32, np.int64, np.float32, np.float32 if double == "fp32" else np.float64)
     outs = [bench.put(np.zeros(3, t)) for t in dtypes]
     low = [-(2 ** (bits - 1)) for bits in (8, 16, 32, 64)]
@@ -186,10 +200,10 @@ def _scalar_arguments(bench: _Bench) -> None:
         for k, out in enumerate(outs):
             found, bits = bench.get(out), 8 << k
             if k < 4:
-                _expect_equal(found[0], values[k], f"an argument of type {scalars[k]}")
-                _expect_equal(int(found[1]) % 2**bits, values[4 + k], f"an argument of type {scalars[4 + k]}")
+                _expect_equal(found[0], values[k], f"an argument of type {types[k]}")
+                _expect_equal(int(found[1]) % 2**bits, values[4 + k], f"an argument of type {types[4 + k]}")
             else:
-                _expect_equal(found[0], found.dtype.type(values[4 + k]), f"an argument of type {scalars[4 + k]}")
+                _expect_equal(found[0], found.dtype.type(values[4 + k]), f"an argument of type {types[4 + k]}")
         _expect_equal(bench.get(outs[0])[2], int(values[-1]), "an argument of type i1")
 
 

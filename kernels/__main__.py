@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -52,15 +53,30 @@ def main(arguments: list[str] | None = None) -> int:
     if options.output:
         os.environ["NBX_CACHE_DIR"] = options.output
     try:
-        tasks = list(dict.fromkeys(_listed(options.list, options.targets) if options.list else _registered(options)))
-    except OSError as error:
+        recorded = recording.read(options.list) if options.list else None
+    except (OSError, ValueError) as error:
         print(f"cannot read the list: {error}", file=sys.stderr)
         return 2
+    wanted = _registered(options) if recorded is None else _listed(recorded, options.targets)
+    tasks = list(dict.fromkeys(wanted))
     if not tasks:
         print("there is nothing to compile")
         return 1
-    start, outcomes = time.monotonic(), {}
+    start = time.monotonic()
     print(f"compiling {len(tasks)} kernels with {options.jobs} processes into {cache.directory()}", flush=True)
+    try:
+        outcomes = _compile(tasks, options)
+    except BrokenProcessPool:
+        print("a process ended in the middle: killed for want of memory (try fewer --jobs), or by Triton's compiler",
+              file=sys.stderr)  # fmt: skip
+        return 1
+    good = sum(not outcome.problem for outcome in outcomes.values())
+    print(f"{good} of {len(tasks)} compiled in {time.monotonic() - start:.1f} s")
+    return 0 if good == len(tasks) else 1
+
+
+def _compile(tasks: Sequence[Task], options: argparse.Namespace) -> dict[Task, Outcome]:
+    outcomes: dict[Task, Outcome] = {}
     # Fresh processes: triton's compiler starts threads, which a fork would not carry over.
     with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool:
         running = {pool.submit(compile_ahead, task.spec, task.target, task.may_spill()): task for task in tasks}
@@ -73,9 +89,7 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"{count:6} {task}", flush=True)
             if options.report and (count % 100 == 0 or count == len(tasks)):  # of a run that is ended, too
                 Path(options.report).write_text(_report(tasks, outcomes), encoding="utf-8")
-    good = sum(not outcome.problem for outcome in outcomes.values())
-    print(f"{good} of {len(tasks)} compiled in {time.monotonic() - start:.1f} s")
-    return 0 if good == len(tasks) else 1
+    return outcomes
 
 
 def _report(tasks: Sequence[Task], outcomes: Mapping[Task, Outcome]) -> str:
@@ -168,8 +182,8 @@ def _registered(options: argparse.Namespace) -> Iterator[Task]:
                 yield Task(family, spec, target)
 
 
-def _listed(path: str, targets: list[Target]) -> Iterator[Task]:
-    for name, recorded, spec in recording.read(path):
+def _listed(kernels: list[recording.Recorded], targets: list[Target]) -> Iterator[Task]:
+    for name, recorded, spec in kernels:
         if spec is None:
             print(f"left out: {name}, whose source a list does not hold")
             continue

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import ml_dtypes
 import numpy as np
-from nbx_array.backend import archive, compiler
+from nbx_array.backend import archive, compiler, verify
 from nbx_array.backend.ahead import absent_device, kernels_of, parse_target
 from nbx_array.backend.contract import Device, Target
 from nbx_array.backend.recording import Spec
@@ -152,6 +152,12 @@ def sorts(device: Device, dtypes: Dtypes) -> Launches:
             yield partial(sort.search, vector, vector, vector, right=right)
 
 
+def checks(device: Device, dtypes: Dtypes) -> Launches:
+    """What `nbx-array doctor` checks a driver with."""
+    yield partial(verify.affine, device)
+    yield partial(verify.scalars, device)
+
+
 FAMILIES: dict[str, Callable[[Device, Dtypes], Launches]] = {
     **{name: registry.FAMILIES[name] for name in ("pointwise", "special", "scalars", "casts", "where", "creation")},
     "mixed": mixed,
@@ -164,6 +170,7 @@ FAMILIES: dict[str, Callable[[Device, Dtypes], Launches]] = {
     "scan": scans,
     "sort": sorts,
     **{name: registry.FAMILIES[name] for name in ("sets", "random")},
+    "checks": checks,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -51,7 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     running.add_argument("program", nargs=argparse.REMAINDER, help="a script and its arguments")
     chosen = parser.parse_args(arguments)
     if chosen.command != "run":
-        return COMMANDS[chosen.command]()
+        try:
+            return COMMANDS[chosen.command]()
+        except BrokenPipeError:  # the reader has seen enough: `nbx-array doctor | head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the end
+            return 1
     if not chosen.program:
         running.error("a program is wanted")
     from nbx_array import _run

@@ -39,6 +39,43 @@ def test_doctor_fails_when_a_check_does(monkeypatch, capsys):
     assert "1 of 2 passed" in printed and "row 3 holds 7" in printed
 
 
+def test_doctor_without_a_device_or_with_settings_that_are_wrong():
+    done = run("doctor", NBX_BACKEND="foo")
+    assert done.returncode == 2 and not done.stdout and len(done.stderr.splitlines()) == 1 and "'foo'" in done.stderr
+    done = run("doctor", NBX_BACKEND="metal", NBX_CACHEDIR="x")
+    assert done.returncode == 1 and "No device" in done.stdout
+    assert "perhaps NBX_CACHE_DIR was meant" in done.stdout
+
+
+def test_doctor_into_a_pipe_that_is_closed():
+    command = [sys.executable, "-m", "nbx_array", "doctor"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_doctor_on_the_archive(tmp_path):
+    """With the archive every check runs without triton; without one those that lack kernels are no failures."""
+    file, bare = tmp_path / "kernels.archive", {"path": [ROOT / ".ci" / "no-triton"], "NBX_BACKEND": "cpu"}
+    done = run("doctor", NBX_CACHE_DIR=str(tmp_path / "1"), NBX_ARCHIVE=str(file), **bare)
+    assert done.returncode == 0 and "NBX_ARCHIVE names no file" in done.stdout and str(file) in done.stdout
+    assert "neither cache nor archive" in done.stdout and "2 of 10 passed" in done.stdout
+    make = [
+        sys.executable,
+        "-m",
+        "nbx_array.kernels.archive",
+        "--family",
+        "checks",
+        "--target",
+        "cpu",
+        "--output",
+        file,
+    ]
+    subprocess.run(make, check=True, capture_output=True)
+    done = run("doctor", NBX_CACHE_DIR=str(tmp_path / "2"), NBX_ARCHIVE=str(file), **bare)
+    assert done.returncode == 0 and "2 kernels, made by triton" in done.stdout and "10 of 10 passed" in done.stdout
+
+
 def test_version_is_that_of_the_package():
     import nbx_array
 

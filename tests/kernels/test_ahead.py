@@ -127,12 +127,19 @@ def test_targets(text, target):
     assert parse_target(text) == target
 
 
-@pytest.mark.parametrize("text", ["sm90", "sm_", "gfx", "cuda:90", ""])
+@pytest.mark.parametrize("text", ["sm90", "sm_", "sm_99", "gfx", "gfx000", "cuda:90", ""])
 def test_wrong_targets(text):
     with pytest.raises(ValueError, match="unknown target"):
         parse_target(text)
     done = compile_ahead("--target", text)
     assert done.returncode == 2 and "--target" in done.stderr and "unknown target" in done.stderr
+
+
+def test_what_is_no_list(tmp_path):
+    (tmp_path / "program.py").write_text("import numpy as np\n")
+    done = compile_ahead("--target", "sm_90", "--list", tmp_path / "program.py")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert "program.py, line 1: not a recorded kernel" in done.stderr
 
 
 def test_targets_with_commas_and_a_report(tmp_path):
