@@ -112,7 +112,8 @@ def run(tmp_path, text, *command, **variables):
     )
     script = tmp_path / "program.py"
     script.write_text(text)
-    environment = os.environ | {"PYTHONPATH": str(site)} | variables
+    path = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
+    environment = os.environ | {"PYTHONPATH": path} | variables
     done = subprocess.run(
         [sys.executable, *command, str(script)], capture_output=True, text=True, cwd=tmp_path, env=environment
     )
