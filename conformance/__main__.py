@@ -39,6 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     chosen = parser.parse_args(arguments)
     if chosen.command == "table":
+        if not any(chosen.folder.glob("*.json")):
+            print(f"there are no results in {chosen.folder}: name a folder of them, or run this in a clone that "
+                  "pip install -e . has installed", file=sys.stderr)  # fmt: skip
+            return 1
         print(results.table(chosen.folder))
         return 0
     if chosen.command == "array-api-tests":

@@ -231,9 +231,10 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
 
 
 def beside_ndarray(name: str, ndarray: np.ndarray, device: Device) -> Array:
-    """An ndarray that meets our arrays in an operator or a universal function, as one of ours: on the CPU, where it is
-    copied as `asarray` does. TypeError on a GPU, where nothing moves unseen, for what is no number, and for a subclass
-    that NumPy's arrays would leave the operator to: its elements are not all that it means (a mask, a unit)."""
+    """An ndarray that meets our arrays in an operator, an assignment or a universal function, as one of ours: on the
+    CPU, where it is copied as `asarray` does. TypeError on a GPU, where nothing moves unseen, for what is no number,
+    and for a subclass that NumPy's arrays would leave the operator to: its elements are not all that it means (a mask,
+    a unit)."""
     if device.backend != "cpu" or ndarray.dtype.kind not in "biufc" or ndarray.__array_priority__ > 0:
         kind = type(ndarray)
         raise TypeError(
@@ -813,8 +814,8 @@ class Array(Methods, Expression):
         return host if dtype is None else host.astype(dtype, copy=False)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
-        """NumPy's universal functions are ours. An ndarray among their arguments is one of ours on the CPU, a TypeError
-        on a GPU."""
+        """NumPy's universal functions are ours. On the CPU an ndarray among their arguments is one of ours, and NumPy
+        itself writes to one that takes the result; on a GPU they are a TypeError."""
         from nbx_array._numpy_functions import universal
 
         return universal(ufunc, method, inputs, out, **options)
@@ -941,10 +942,9 @@ def as_value(value: Any, shape: tuple[int, ...], dtype: np.dtype, device: Device
                 raise TypeError(f"{name}: {value!r} is complex and the array is {dtype}")
             return filled(shape, value, dtype, device, name)
         if isinstance(value, np.ndarray):
-            raise TypeError(
-                f"{name}: a numpy.ndarray does not mix with nbx_array arrays; convert it with nbx_array.asarray"
-            )
-        value = from_numpy(_on_host(value, dtype, name), device)
+            value = beside_ndarray(name, value, device)
+        else:
+            value = from_numpy(_on_host(value, dtype, name), device)
     if value.sig.device is not device:
         raise ValueError(f"{name}: the value lies on {value.sig.device} and the array on {device}")
     value = cast(value, dtype)

@@ -14,7 +14,7 @@ from nbx_array.memory.exhaustion import bytes_text
 def explain(x: Array, /) -> None:
     """Print the kernels that realising an array takes, the bytes that each moves, and what chose them.
 
-    Nothing runs.
+    Nothing runs. What is no element-wise function, a sum or a product of matrices, has run at its call and shows none.
 
     >>> x = xp.realize(xp.ones(1000))
     >>> xp.explain(x)
@@ -30,8 +30,9 @@ def _lines(x: Array) -> list[str]:
     head = f"{sig.dtype} array of shape {x.shape} on {sig.device}"
     if sig.op == "leaf":
         return [f"{head}, in memory: no kernel"]
-    form = "strided or broadcast" if sig.general else "contiguous"
-    lines = [f"{head}, deferred: {sig.nodes} operations over {sig.leaves} {form} arrays and {sig.scalars} scalars"]
+    form = ("strided or broadcast " if sig.general else "contiguous ") if sig.leaves else ""
+    parts = f"{_counted(sig.leaves, form + 'array')} and {_counted(sig.scalars, 'scalar')}"
+    lines = [f"{head}, deferred: {_counted(sig.nodes, 'operation')} over {parts}"]
     fused, reason = _choice(x)
     steps = [sig] if fused else _operations(sig)
     for number, step in enumerate(steps, 1):
@@ -42,6 +43,10 @@ def _lines(x: Array) -> list[str]:
         lines.append(f"  {number}. {name}: reads {bytes_text(read)}, writes {bytes_text(n * step.itemsize)}")
     lines.append(f"  {reason}")
     return lines
+
+
+def _counted(n: int, thing: str) -> str:
+    return f"{n or 'no'} {thing}{'' if n == 1 else 's'}"
 
 
 def _choice(x: Array) -> tuple[bool, str]:

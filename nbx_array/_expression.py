@@ -107,7 +107,11 @@ def describe(operand: object) -> str:
     """What an operand is, for error messages."""
     if isinstance(operand, Expression):
         return f"an array of dtype {operand.sig.dtype} and shape {operand.dims} on {operand.sig.device}"
-    return f"{type(operand).__name__} {operand!r}"[:120]
+    kind = type(operand)
+    if hasattr(operand, "__array__"):  # another library's array, whose repr may be long
+        shape = f" of shape {operand.shape}" if hasattr(operand, "shape") else ""
+        return f"a {kind.__module__.partition('.')[0]}.{kind.__name__}{shape}"
+    return f"{kind.__name__} {operand!r}"[:120]
 
 
 def defer(new: Any) -> Any:

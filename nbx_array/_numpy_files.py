@@ -17,19 +17,26 @@ from nbx_array._numpy_indexing import indices
 
 def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
     """Write an array to a .npy file. Source: NumPy, `save`."""
-    np.save(file, asnumpy(_array(arr, "save")), allow_pickle=False)
+    np.save(file, _storable(arr, "save"), allow_pickle=False)
 
 
 def savez(file: Any, *args: Any, **kwds: Any) -> None:
     """Write several arrays to a .npz file, by name or as arr_0, arr_1, ... Source: NumPy, `savez`."""
-    named: dict[str, Any] = {k: asnumpy(_array(x, "savez")) for k, x in kwds.items()}
-    np.savez(file, *(asnumpy(_array(x, "savez")) for x in args), **named)
+    named: dict[str, Any] = {k: _storable(x, "savez") for k, x in kwds.items()}
+    np.savez(file, *(_storable(x, "savez") for x in args), **named)
 
 
 def savez_compressed(file: Any, *args: Any, **kwds: Any) -> None:
     """`savez` with compression. Source: NumPy, `savez_compressed`."""
-    named: dict[str, Any] = {k: asnumpy(_array(x, "savez_compressed")) for k, x in kwds.items()}
-    np.savez_compressed(file, *(asnumpy(_array(x, "savez_compressed")) for x in args), **named)
+    named: dict[str, Any] = {k: _storable(x, "savez_compressed") for k, x in kwds.items()}
+    np.savez_compressed(file, *(_storable(x, "savez_compressed") for x in args), **named)
+
+
+def _storable(x: Any, name: str) -> np.ndarray:
+    host = asnumpy(_array(x, name))
+    if host.dtype.kind == "V":  # NumPy would write bytes without a meaning, which nothing reads back
+        raise TypeError(f"{name}: files of NumPy's have no {host.dtype}; store x.view(uint16), and view what is loaded")
+    return host
 
 
 class Archive(Mapping[str, Array]):
@@ -105,7 +112,8 @@ def _safetensors(path: str) -> dict[str, Array]:
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Array:
-    """A copy of a buffer's bytes as elements of a dtype. Source: NumPy, `frombuffer`.
+    """A copy of a buffer's bytes as elements of a dtype. What is written to it does not reach the buffer;
+    `asarray(numpy.frombuffer(...), copy=False)` sees the buffer's memory on the CPU. Source: NumPy, `frombuffer`.
 
     >>> xp.frombuffer(b"ab", dtype=xp.uint8)
     Array([97, 98], dtype=uint8, device='cpu')

@@ -27,14 +27,17 @@ _COMPARISONS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_
 
 
 def universal(ufunc: Any, method: str, inputs: tuple[Any, ...], out: tuple[Any, ...], **options: Any) -> Any:
-    """What `Array.__array_ufunc__` answers; NotImplemented for functions and options that the standard has not."""
+    """What `Array.__array_ufunc__` answers; TypeError for functions and options that are not ours, or NotImplemented
+    where an operand is of another library that may know better."""
     name = ufunc.__name__
     if name in _COMPARISONS:  # NumPy's scalars compare as ndarrays of no dimension
         inputs = tuple(x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in inputs)
     if any(isinstance(x, np.ndarray) for x in (*inputs, *out)):
         arrays = [x for x in inputs if isinstance(x, Array)]
-        if method != "__call__" or not arrays or any(isinstance(x, np.ndarray) for x in out):
-            raise _mixed(name)
+        if (
+            method != "__call__" or not arrays or any(isinstance(x, np.ndarray) for x in out)
+        ):  # NumPy writes to ndarrays
+            return _among_ndarrays(getattr(ufunc, method), inputs, options | ({"out": out} if out else {}))
         device, given = arrays[0].device, inputs
         inputs = tuple(beside_ndarray(name, x, device) if isinstance(x, np.ndarray) else x for x in inputs)
         if name == "power":
@@ -43,12 +46,30 @@ def universal(ufunc: Any, method: str, inputs: tuple[Any, ...], out: tuple[Any, 
         raise TypeError(f"{name}.reduce: NumPy reduces no nbx_array array; use nbx_array.{_REDUCTIONS[name]}")
     function = getattr(sys.modules["nbx_array"], ALIASES.get(name, name), None)
     if function is None or getattr(np, name, None) is not ufunc or method != "__call__" or options:
-        return NotImplemented
+        if any(hasattr(x, "__array_ufunc__") and not isinstance(x, (Array, np.generic)) for x in (*inputs, *out)):
+            return NotImplemented
+        raise TypeError(_advice(ufunc, function, method, options))
     result = function(*inputs)
     if not out:
         return result
     (target,) = out
     return assign_in_place(target, result, name) if isinstance(target, Array) else NotImplemented
+
+
+def _advice(ufunc: Any, function: Any, method: str, options: dict[str, Any]) -> str:
+    """What to use for a universal function that is not ours as it was called."""
+    name, xp = ufunc.__name__, sys.modules["nbx_array"]
+    if getattr(np, name, None) is ufunc and function is not None:
+        name = ALIASES.get(name, name) + ("" if method == "__call__" else f".{method}")
+        given = f" with {', '.join(options)}" if options else ""
+        return f"{name}: NumPy's takes no nbx_array arrays{given}; use nbx_array.{name}"
+    if getattr(sys.modules.get("scipy.special"), name, None) is ufunc:
+        ours = f"nbx_array.special.{name}, " if hasattr(xp.special, name) else ""
+        return (
+            f"{name}: SciPy's takes no nbx_array arrays; use SCIPY_ARRAY_API=1 in the environment, {ours}or "
+            "numpy.asarray(x), which it takes"
+        )
+    return f"{name}: {ufunc!r} takes no nbx_array arrays; use numpy.asarray(x), which it takes"
 
 
 def _mixed(name: str) -> TypeError:

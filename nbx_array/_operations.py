@@ -67,7 +67,7 @@ def operands_of(name: str, operands: Sequence[object]) -> tuple[list[Any], Devic
         elif isinstance(operand, SEQUENCES):
             return operands_of(name, _as_arrays(name, operands))
         elif not isinstance(operand, (*_WEAK, np.generic)):
-            hint = "; convert it with nbx_array.asarray" if isinstance(operand, np.ndarray) else ""
+            hint = "; convert it with nbx_array.asarray" if hasattr(operand, "__array__") else ""
             raise TypeError(f"{name}: {describe(operand)} is no array or scalar{hint}")
         ready.append(operand)
     return (ready, device) if device is not None else operands_of(name, _as_arrays(name, ready))

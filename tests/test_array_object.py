@@ -288,15 +288,10 @@ def test_numpy_functions_are_ours(xp):
 @pytest.mark.parametrize(
     "act",
     [
-        lambda x, a: np.equal(x, a, out=a > 0),
         lambda x, a: x.__array_namespace__().equal(x, a),
-        lambda x, a: np.add(a, a, out=x),
-        lambda x, a: np.add(x, x, out=a),
-        lambda x, a: operator.iadd(a, x),
         lambda x, a: x.__array_namespace__().add(x, a),
         lambda x, a: x.__array_namespace__().where(x > 0, a, x),
         lambda x, a: x.__array_namespace__().concat([x, a]),
-        lambda x, a: x.__setitem__(slice(None), a),
         lambda x, a: x * a.astype(str),
         lambda x, a: x @ a.astype(object),
         lambda x, a: x + np.ma.array(a, mask=[True, False]),
@@ -350,6 +345,70 @@ def test_operators_with_ndarrays(act, xp, device):
     assert isinstance(got, xp.Array)
     assert got.dtype == wanted.dtype
     np.testing.assert_allclose(got, wanted, rtol=1e-15 if wanted.dtype.itemsize > 4 else 1e-6)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda x, a: np.equal(x, a, out=a > 0),
+        lambda x, a: np.add(a, a, out=x),
+        lambda x, a: np.add(x, x, out=a),
+        lambda x, a: np.modf(x, out=(a, a.copy()))[0],
+        lambda x, a: operator.iadd(a, x),
+        lambda x, a: operator.imul(a[::-1], x),
+        lambda x, a: np.add.at(a, [0, 0], x),
+        lambda x, a: np.subtract.at(x, [1, 1], a),
+        lambda x, a: x.__setitem__(slice(None), a),
+        lambda x, a: x.__setitem__(slice(1, None), a[:1].astype(np.int8)),
+        lambda x, a: x.__setitem__([1, 0], a),
+        lambda x, a: x.__setitem__(x > 1, a[1:]),
+    ],
+)
+def test_writing_with_ndarrays(act, xp, device):
+    """On the CPU NumPy writes to its arrays, and they are values of ours; a result is what it was written to."""
+    host, a = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    x, b = xp.asarray(host), a.copy()
+    if device.backend != "cpu":
+        with pytest.raises(TypeError, match="asarray"):
+            act(x, a)
+        return
+    got, wanted = act(x, a), act(host, b)
+    assert x.tolist() == host.tolist() and a.tolist() == b.tolist()
+    if isinstance(wanted, np.ndarray):
+        assert isinstance(got, xp.Array if wanted is host else np.ndarray)
+        assert got.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        (lambda special, x: special.erf(x), "erf: SciPy's.*SCIPY_ARRAY_API=1.*nbx_array.special.erf.*asarray"),
+        (lambda special, x: special.dawsn(x), "dawsn: SciPy's.*SCIPY_ARRAY_API=1.*asarray"),
+        (lambda special, x: np.add.accumulate(x), "use nbx_array.add.accumulate"),
+        (lambda special, x: np.add(x, x, where=x > 0), "with where; use nbx_array.add"),
+        (lambda special, x: np.frompyfunc(abs, 1, 1)(x), "asarray"),
+    ],
+)
+def test_universal_functions_that_are_not_ours(call, advice, xp):
+    import scipy.special
+
+    with pytest.raises(TypeError, match=advice) as raised:
+        call(scipy.special, xp.ones(1000))
+    assert len(str(raised.value)) < 200
+
+
+def test_other_libraries_arrays_in_errors(xp):
+    """By their type and shape, not by all that they hold."""
+
+    class Series:
+        shape = (1000,)
+
+        def __array__(self, dtype=None, copy=None):
+            return np.ones(self.shape)
+
+    for call in (xp.exp, lambda s: xp.add(xp.ones(3), s), xp.special.erf):
+        with pytest.raises(TypeError, match=r"Series of shape \(1000,\) is no array.*asarray"):
+            call(Series())
 
 
 def test_negative_powers_of_ndarrays(xp, device):

@@ -67,6 +67,8 @@ def test_explain(xp, capsys):
 
     assert "in memory: no kernel" in shown(x)
     assert "one operation, one kernel" in shown(x + 1)
+    assert "1 operation over 1 contiguous array and 1 scalar\n" in shown(x + 1)
+    assert "no operations over no arrays and 1 scalar\n" in shown(xp.ones(3))
     large = xp.realize(xp.ones(10**6, dtype=xp.float32))
     twice = xp.warmup(lambda x: xp.exp(-x * x / 2), large)
     del twice

@@ -1467,6 +1467,12 @@ def test_files(xp, tmp_path):
         with xp.load(tmp_path / "b.npz") as found:
             assert sorted(found) == sorted(found.files) == ["arr_0", "second"]
             assert found["arr_0"].dtype == "float32" and found["second"].tolist() == [1, 2]
+    half = xp.asarray([1.5, -2.0], dtype=xp.bfloat16)
+    for save in (xp.save, xp.savez, xp.savez_compressed):
+        with pytest.raises(TypeError, match=rf"{save.__name__}: .*bfloat16; store x.view\(uint16\)"):
+            save(tmp_path / "e", half)
+    xp.save(tmp_path / "e.npy", half.view(xp.uint16))
+    assert xp.all(xp.load(tmp_path / "e.npy").view(xp.bfloat16) == half)
     buffer = io.BytesIO()
     xp.save(buffer, [1, 2, 3])
     buffer.seek(0)

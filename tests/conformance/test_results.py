@@ -100,3 +100,9 @@ def test_results_are_whole():
         assert failed[0] == sum(failed[1:]) == len(kept["failures"]), path.name
         assert "+)" not in kept["versions"]["nbx_array"], f"{path.name}: of sources that were not committed"
         assert not re.search(r"""(^|[\s"'=(])/\w+/""", text), f"{path.name}: an absolute path"
+
+
+def test_a_table_of_nothing(tmp_path, capsys):
+    assert command.main(["table", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert not printed.out and "no results in" in printed.err and "pip install -e ." in printed.err
