@@ -31,8 +31,8 @@ def _lines(x: Array) -> list[str]:
     if sig.op == "leaf":
         return [f"{head}, in memory: no kernel"]
     form = ("strided or broadcast " if sig.general else "contiguous ") if sig.leaves else ""
-    parts = f"{_counted(sig.leaves, form + 'array')} and {_counted(sig.scalars, 'scalar')}"
-    lines = [f"{head}, deferred: {_counted(sig.nodes, 'operation')} over {parts}"]
+    operands = f"{_counted(sig.leaves, form + 'array')} and {_counted(sig.scalars, 'scalar')}"
+    lines = [f"{head}, deferred: {_counted(sig.nodes, 'operation')} over {operands}"]
     fused, reason = _choice(x)
     steps = [sig] if fused else _operations(sig)
     for number, step in enumerate(steps, 1):
