@@ -70,9 +70,12 @@ def load(file: Any, mmap_mode: str | None = None, allow_pickle: bool = False, **
     """The array of a .npy file, the arrays of a .npz file by name, or those of a .safetensors file as a dictionary.
 
     A file is read straight into arrays of the current device, those of .safetensors one at a time through a memory map.
+    mmap_mode: "r" and "c" read through a map; ValueError for "r+" and "w+", since an array is no view of a file.
     allow_pickle: accepted for files of numbers; pickled objects are a ValueError either way. Source: NumPy, `load`; the
     format of safetensors.
     """
+    if mmap_mode in ("r+", "w+"):
+        raise ValueError(f"load: arrays are no views of files; mmap_mode={mmap_mode!r} is numpy.load's")
     if isinstance(file, (str, os.PathLike)) and os.fspath(file).endswith(".safetensors"):
         return _safetensors(os.fspath(file))
     try:

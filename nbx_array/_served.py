@@ -428,8 +428,8 @@ def _resize(self: Array, *new_shape: Any, refcheck: bool = True) -> None:
 
 
 def _attribute(name: str) -> property:
-    """An attribute that only NumPy's arrays have."""
-    return property(lambda self: moved(getattr(asnumpy(self), name)))
+    """A way to the memory that only NumPy's arrays have; ValueError on a GPU: a copy would lose what is written."""
+    return property(lambda self: getattr(np.asarray(self, copy=False), name))
 
 
 def _slow_binary(before: Callable[..., Any]) -> Callable[..., Any]:

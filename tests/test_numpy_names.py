@@ -1473,6 +1473,9 @@ def test_files(xp, tmp_path):
             save(tmp_path / "e", half)
     xp.save(tmp_path / "e.npy", half.view(xp.uint16))
     assert xp.all(xp.load(tmp_path / "e.npy").view(xp.bfloat16) == half)
+    assert xp.load(tmp_path / "a.npy", mmap_mode="r").tolist() == a.T.tolist()
+    with pytest.raises(ValueError, match=r"load: .*'r\+' is numpy.load's"):
+        xp.load(tmp_path / "a.npy", mmap_mode="r+")
     buffer = io.BytesIO()
     xp.save(buffer, [1, 2, 3])
     buffer.seek(0)

@@ -1,7 +1,10 @@
 """What NumPy writes to arguments, to buffers of others and in place is seen where the program looks."""
 
 import array
+import ctypes
 import mmap
+import os
+import tempfile
 from multiprocessing import shared_memory
 
 import numpy as np
@@ -56,6 +59,22 @@ with mmap.mmap(-1, 8) as mapped:
     np.cumsum(np.array([1, 2], "i4"), out=y)
     print(mapped[:], np.max(y))
     del y
+counted = (ctypes.c_int * 3)(1, 2, 3)
+np.ctypeslib.as_array(counted)[0] = 8
+print(counted[0])
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "a.npy")
+    np.save(path, np.zeros(3))
+    opened = np.load(path, mmap_mode="r+")
+    opened[0] = 5
+    opened[1:] += np.ones(2)
+    opened = np.memmap(path + "x", dtype="f8", mode="w+", shape=(3,))
+    opened[:] = np.arange(3)
+    np.add(opened, 1, out=opened)
+    np.asarray(opened)[0] = 4
+    del opened
+    print(np.load(path), np.fromfile(path + "x"))
+
 # Two results
 whole, part = np.empty(2), np.frombuffer(bytearray(16))
 np.modf(np.array([1.5, 2.25]), out=(part, whole))
