@@ -19,6 +19,13 @@ def demo() -> int:
             raise
         print(f"The demo needs {error.name}: pip install 'nbx-array[demo]'", file=sys.stderr)
         return 2
+    from nbx_array.backend import contract, detect
+
+    try:
+        detect.default_device()
+    except (ValueError, contract.DriverUnavailable) as error:
+        print(f"nbx-array demo: {error}", file=sys.stderr)
+        return 2
     return _demo.main()
 
 

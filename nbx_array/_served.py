@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import os
 import sys
 import sysconfig
@@ -177,6 +178,20 @@ _WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmas
 """Functions that write to their first argument, and methods `at` do."""
 
 
+def _written(name: str, theirs: Callable[..., Any]) -> slice:
+    """The places of the arguments that a function writes to."""
+    if isinstance(theirs, np.ufunc):
+        return slice(theirs.nin, None)
+    if name in _WRITING or name.endswith(".at"):
+        return slice(1)
+    try:
+        names = list(inspect.signature(theirs).parameters)
+    except (TypeError, ValueError):  # some of NumPy's in C have none
+        return slice(0)
+    place = names.index("out") if "out" in names else len(names)
+    return slice(place, place + 1)
+
+
 def _is_buffer(value: Any) -> bool:
     """Whether a value is foreign memory that can be written to."""
     if type(value) is Array:
@@ -196,6 +211,7 @@ class Function:
     def __init__(self, name: str, ours: Callable[..., Any] | None, theirs: Callable[..., Any]) -> None:
         functools.update_wrapper(self, theirs, updated=())
         self.name, self.ours, self.theirs = name, ours, theirs
+        self.shares, self.written = name in _SHARING, _written(name, theirs)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if self.ours is not None and not self._writes_to_ndarray(args, keywords):
@@ -211,14 +227,12 @@ class Function:
 
     def _writes_to_ndarray(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
         """Whether an ndarray of the program takes results of the call, or later what is written to its result."""
-        targets = [keywords["out"]] if "out" in keywords else []
-        if isinstance(self.theirs, np.ufunc):
-            targets += args[self.theirs.nin :]
-        elif self.name in _SHARING:
+        if self.shares:
             return any(map(_is_buffer, args[:1]))
-        elif self.name in _WRITING or self.name.endswith(".at"):
-            targets += args[:1]
-        return any(
+        targets = args[self.written]
+        if "out" in keywords:
+            targets += (keywords["out"],)
+        return bool(targets) and any(
             isinstance(x, np.ndarray) for target in targets for x in (target if type(target) is tuple else (target,))
         )
 

@@ -116,6 +116,12 @@ def test_demo_names_what_is_missing(tmp_path):
     assert "rich" in done.stderr and "pip install 'nbx-array[demo]'" in done.stderr
 
 
+def test_demo_says_what_is_wrong_with_the_device():
+    for backend in ("foo", "metal"):
+        done = run("demo", NBX_BACKEND=backend)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and backend in done.stderr
+
+
 def test_k_means_is_scikit_learns():
     from sklearn.cluster import KMeans
 

@@ -58,6 +58,9 @@ with mmap.mmap(-1, 8) as mapped:
     y = np.frombuffer(mapped, "i4")
     np.cumsum(np.array([1, 2], "i4"), out=y)
     print(mapped[:], np.max(y))
+    np.take(np.arange(5, 9, dtype="i4"), [3, 2], 0, y)
+    np.dot(np.ones((2, 2), "i4"), np.array([1, 2], "i4"), y[:])
+    print(mapped[:], y.sum())
     del y
 counted = (ctypes.c_int * 3)(1, 2, 3)
 np.ctypeslib.as_array(counted)[0] = 8
