@@ -402,5 +402,5 @@ def move(spec: Spec, recorded: Target, wanted: Target) -> Spec:
     flat = block and (block % old.block == 0 or rules.SHORT * block == old.block)
     constants = tuple((k, new.block * block // old.block if k == "BLOCK" and flat else v) for k, v in spec.constants)
     warps = new.num_warps * max(block // old.block, 1) if flat else new.tile_warps
-    options = tuple((k, warps if k == "num_warps" else v) for k, v in spec.options)
+    options = tuple((k, warps if k == "num_warps" else v) for k, v in spec.options if k != "quick")  # the CPU's alone
     return spec._replace(constants=constants, options=options)

@@ -85,11 +85,12 @@ def asarray(
 
     obj: an array, a Python or NumPy scalar, nested sequences of them, an ndarray or anything that NumPy or DLPack can
     read. dtype: None takes that of the data; Python scalars become bool, int64, float64 or complex128.
-    copy: True always copies; False never does, and raises ValueError where that is impossible; None copies an ndarray
-    too (memory that NumPy may write to could not be part of deferred expressions), but neither arrays of this
-    namespace nor what comes by DLPack. order: "C" or "F" has the elements packed so, "A" as those of the data are, and
-    None as they come, or in C order where they are copied. Raises TypeError for data without a dtype of arrays,
-    OverflowError for ints that the dtype cannot hold. Standard: creation functions, `asarray`.
+    copy: True always copies; False never does, and raises ValueError where that is impossible; None copies ndarrays
+    and buffers too, so that what is written to the array does not reach them (memory that others may write to could
+    not be part of deferred expressions), but neither arrays of this namespace nor what comes by DLPack.
+    order: "C" or "F" has the elements packed so, "A" as those of the data are, and None as they come, or in C order
+    where they are copied. Raises TypeError for data without a dtype of arrays, OverflowError for ints that the dtype
+    cannot hold. Standard: creation functions, `asarray`.
 
     >>> xp.asarray([[1, 2], [3, 4]])
     Array([[1, 2],

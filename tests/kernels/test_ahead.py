@@ -248,6 +248,8 @@ def test_a_program_is_recorded_and_its_kernels_compiled_for_another_target(tmp_p
     specs = [registry.move(r.spec, r.target, Target("cuda", 90, 32)) for r in found]
     limits = rules.rule(Device("cuda"))
     assert any("BLOCK" in dict(spec.constants) for spec in specs)
+    assert any("quick" in dict(r.spec.options) for r in found)  # an option of the CPU's that no GPU asks for
+    assert not any("quick" in dict(spec.options) for spec in specs)
     for spec in specs:
         blocks, rest = divmod(dict(spec.constants).get("BLOCK", 0), limits.block)
         assert rest == 0
