@@ -17,7 +17,7 @@ from numpy.linalg import LinAlgError
 from nbx_array import _lapack
 from nbx_array._array import Array, cast, copy, filled
 from nbx_array._creation import _new, arange, eye, tril, triu
-from nbx_array._elementwise import abs, conj, divide, exp, floor, log, log2, maximum, pow, real, sign
+from nbx_array._elementwise import abs, conj, divide, exp, floor, log, log2, maximum, minimum, pow, real, sign
 from nbx_array._expression import realize
 from nbx_array._linear_algebra import matmul
 from nbx_array._manipulation import broadcast_to, concat, reshape
@@ -87,10 +87,11 @@ def cholesky(x: Array) -> Array:
 
 
 class _LU:
-    """L below the diagonal, where L has ones, and U of a stack of square matrices; the exchanges of rows."""
+    """L below the diagonal, where L has ones, and U of a packed stack of square matrices, which they overwrite; the
+    exchanges of rows."""
 
     def __init__(self, x: Array) -> None:
-        self.factors, self._flag = _packed(x), _Flag(x.device)
+        self.factors, self._flag = x, _Flag(x.device)
         self.pivots = _new(self.factors.shape[:2], INT64, x.device)
         self._inverses = blocked.lu(self.factors.memory(), self.pivots.memory(), self._flag.address)
 
@@ -111,19 +112,29 @@ def solve(a: Array, b: Array) -> Array:
     """The X with a X = b, of shapes (..., N, N) and (..., N, K), stacks of one shape."""
     if _by_numpy(a, b):
         return _lapack.run("solve", np.linalg.solve, a, b)[0]
-    return reshape(_LU(a).solve("solve", a.shape, _packed(b)), b.shape)
+    lu, scale = _lu_of_scaled(a)
+    right = realize(divide(reshape(b, (math.prod(b.shape[:-2]), *b.shape[-2:])), maximum(scale, 1.0)))
+    return reshape(divide(lu.solve("solve", a.shape, right), minimum(scale, 1.0)), b.shape)
 
 
 def inv(x: Array) -> Array:
     if _by_numpy(x):
         return _lapack.run("inv", np.linalg.inv, x)[0]
-    return reshape(_LU(x).solve("inv", x.shape, _identities(x, x.shape[-1], x.shape[-1])), x.shape)
+    lu, scale = _lu_of_scaled(x)
+    return reshape(divide(lu.solve("inv", x.shape, _identities(x, x.shape[-1], x.shape[-1])), scale), x.shape)
+
+
+def _lu_of_scaled(x: Array) -> tuple[_LU, Array]:
+    """The factors of matrices divided by scales, and these: inverses of triangles on the way to a solution may lie
+    beyond the range where the solution does not."""
+    scaled, scale = _scaled(x)
+    return _LU(scaled), scale[:, :, None]
 
 
 def det(x: Array) -> Array:
     if _by_numpy(x):
         return _lapack.run("det", np.linalg.det, x)[0]
-    lu = _LU(x)
+    lu = _LU(_packed(x))
     pivot = _diagonal(lu.factors)
     parity, logarithm = lu.parity(), log(abs(pivot))
     # By logarithms, less exact, where some of the pivots may have a product that is no number of the dtype
@@ -136,7 +147,7 @@ def slogdet(x: Array) -> tuple[Array, Array]:
     if _by_numpy(x):
         phase, logarithm = _lapack.run("slogdet", np.linalg.slogdet, x)
         return phase, logarithm
-    lu = _LU(x)
+    lu = _LU(_packed(x))
     pivot = _diagonal(lu.factors)
     phase, logarithm = lu.parity() * prod(sign(pivot), axis=-1), sum(log(abs(pivot)), axis=-1)
     return reshape(phase, x.shape[:-2]), reshape(logarithm, x.shape[:-2])

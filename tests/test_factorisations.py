@@ -407,7 +407,7 @@ def test_narrow_panels_choose_the_same_pivots(xp, rng, narrow_panels):
     """As LAPACK, which takes the largest element of a column likewise."""
     lu_factor = pytest.importorskip("scipy.linalg").lu_factor
     host = noise(rng, "float64", (130, 130))
-    factors = _factorisations._LU(xp.asarray(host))
+    factors = _factorisations._LU(_factorisations._packed(xp.asarray(host)))
     wanted, pivots = lu_factor(host)
     np.testing.assert_array_equal(np.asarray(factors.pivots)[0], pivots)
     np.testing.assert_allclose(np.asarray(factors.factors)[0], wanted, rtol=1e-7, atol=1e-9)
@@ -588,6 +588,24 @@ def test_nan_has_no_singular_values(la, xp, rng, shape, dtype):
     for name in ("svd", "pinv"):
         with pytest.raises(np.linalg.LinAlgError, match=f"^{name}: "):
             getattr(la, name)(xp.asarray(host))
+
+
+@pytest.mark.parametrize("seed", [49, 148, 225, 233])
+def test_solutions_in_range_by_inverses_beyond_it(la, xp, seed):
+    """Inverses of the triangles have elements that float32 has not, those of the matrices have none."""
+    host = (noise(np.random.default_rng(seed), "float32", (20, 20)).astype(np.longdouble) * 1e-38).astype(np.float32)
+    exact = np.linalg.inv(host.astype(np.float64))
+    assert np.finfo(np.float32).max / 2 < abs(exact).max() < np.finfo(np.float32).max
+    slack = 20 * np.finfo(np.float32).eps * np.linalg.cond(host.astype(np.float64)) * abs(exact).max()
+    assert abs(np.asarray(la.inv(xp.asarray(host))).astype(np.float64) - exact).max() <= slack
+    for scale in (1e-38, 1e37):  # of solutions like 1, where the right side is as near to an end
+        host = (noise(np.random.default_rng(seed), "float32", (20, 20)).astype(np.longdouble) * scale).astype(
+            np.float32
+        )
+        right = np.full((20, 2), scale, np.float32)
+        exact = np.linalg.solve(host.astype(np.float64), right.astype(np.float64))
+        slack = 20 * np.finfo(np.float32).eps * np.linalg.cond(host.astype(np.float64)) * abs(exact).max()
+        assert abs(np.asarray(la.solve(xp.asarray(host), xp.asarray(right))) - exact).max() <= slack
 
 
 @pytest.mark.parametrize(("dtype", "scale"), [("float32", 1e-38), ("float32", 1e37), ("complex128", 1e306)])
