@@ -20,7 +20,7 @@ from nbx_array.memory.storage import Storage, lend, take_back
 from nbx_array.memory.streams import current_stream, run_checks
 from nbx_array.memory.view import View, contiguous_strides, is_contiguous, span
 
-__all__ = ["as_numpy", "copy", "from_host", "lent_to_numpy", "read_element", "to_device", "to_host"]
+__all__ = ["as_numpy", "copy", "from_host", "lent", "lent_to_numpy", "read_element", "to_device", "to_host"]
 
 STAGED = 1 << 20  # copies from this size on are staged
 CHUNK = 4 << 20  # bytes of a staging buffer
@@ -57,6 +57,20 @@ class _Loan(_Memory):
 def lent_to_numpy(view: View) -> np.ndarray[Any, Any]:
     """As `as_numpy`, for code outside: the storage is shared until the ndarray and all made of it are gone."""
     return as_numpy(view, _Loan)
+
+
+def lent(array: np.ndarray[Any, Any]) -> View | None:
+    """The view of our memory that an ndarray is; None where the memory is another's or the strides are no view's."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if not isinstance(owner, _Memory):
+        return None
+    places = [array.ctypes.data - owner.storage.ptr, *array.strides]
+    if any(place % array.itemsize for place in places):
+        return None
+    offset, *strides = (place // array.itemsize for place in places)
+    return View(owner.storage, array.dtype, array.shape, tuple(strides), offset)
 
 
 def as_numpy(view: View, memory: type[_Memory] = _Memory) -> np.ndarray[Any, Any]:

@@ -27,6 +27,8 @@ import numpy as np
 import nbx_array
 from nbx_array import _array, _numpy_names
 from nbx_array._array import Array, asnumpy
+from nbx_array._expression import from_view
+from nbx_array.memory import transfer
 
 # ------------------------------------------------------------------------------------------------ whose code it is
 
@@ -92,12 +94,19 @@ def _sees_foreign_memory(value: np.ndarray) -> bool:
     return value.flags.writeable and not isinstance(owner, np.ndarray)
 
 
+def _copied(value: np.ndarray) -> Array:
+    record.to_device += value.nbytes
+    return nbx_array.asarray(value, copy=True)
+
+
 def moved(value: Any) -> Any:
     """A result of NumPy's as the program gets it: arrays of numbers are ours, also within tuples and lists, except over
-    foreign memory."""
-    if type(value) is np.ndarray and _is_ours(value.dtype) and not _sees_foreign_memory(value):
-        record.to_device += value.nbytes
-        return nbx_array.asarray(value, copy=True)
+    foreign memory. One over memory of ours is a view of it."""
+    if type(value) is np.ndarray and _is_ours(value.dtype):
+        if not _sees_foreign_memory(value):
+            return _copied(value)
+        view = transfer.lent(value)
+        return value if view is None else from_view(Array, view)
     if type(value) in (tuple, list):
         return type(value)(moved(item) for item in value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -197,7 +206,7 @@ def _is_buffer(value: Any) -> bool:
     if type(value) is Array:
         return False
     if isinstance(value, np.ndarray):
-        return _sees_foreign_memory(value)
+        return _sees_foreign_memory(value) and transfer.lent(value) is None
     try:
         return not memoryview(value).readonly
     except (TypeError, ValueError, BufferError):  # no buffer, or not now
@@ -446,12 +455,17 @@ def _attribute(name: str) -> property:
     return property(lambda self: getattr(np.asarray(self, copy=False), name))
 
 
+def _operand(value: Any) -> Any:
+    host = np.asarray(value)
+    return _copied(host) if _is_ours(host.dtype) else host
+
+
 def _slow_binary(before: Callable[..., Any]) -> Callable[..., Any]:
     def slow_binary(name: str, left: Any, right: Any) -> Any:
         if _array.repeats(name, left, right):
             return NotImplemented
         if type(left) is np.ndarray or type(right) is np.ndarray or type(left) is list or type(right) is list:
-            left, right = (moved(np.asarray(x)) if type(x) in (np.ndarray, list) else x for x in (left, right))
+            left, right = (_operand(x) if type(x) in (np.ndarray, list) else x for x in (left, right))
             if type(left) is not Array or type(right) is not Array:  # of strings, objects, dates
                 return on_host(name, getattr(np, _their_name(name)), (left, right), {})
         try:

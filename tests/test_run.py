@@ -126,6 +126,26 @@ def test_what_is_no_program(xp, tmp_path):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and word in done.stderr
 
 
+def test_arrays_that_come_back_from_other_packages(xp, tmp_path):
+    """Over our memory they are views of it for our functions, on the CPU; operators copy what is another's."""
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "other.py").write_text("import numpy as np\ndef end(a): return np.asarray(a)[1:]\n")
+    path = tmp_path / "back.py"
+    path.write_text(
+        "import sys; sys.path.insert(0, 'site-packages')\n"
+        "import other, numpy as np\n"
+        "x = np.arange(4.0)\n"
+        "y = np.ravel(other.end(x)); y += np.ones(3); np.asarray(other.end(x)[::-1])[0] = 7\n"
+        "z = x[1:] + np.frombuffer(bytearray(24))\n"
+        "print(x, z, type(y) is type(z) is type(np.sin(other.end(x))) is type(x))\n"
+    )
+    command = [sys.executable, "-m", "nbx_array", "run", "back.py"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(xp), cwd=tmp_path)
+    assert done.stderr == "" and done.stdout.endswith(" True\n")
+    if environment(xp)["NBX_BACKEND"] == "cpu":
+        assert done.stdout == "[0. 2. 3. 7.] [2. 3. 7.] True\n"
+
+
 def test_ipython(xp):
     pytest.importorskip("IPython")
     program = (
