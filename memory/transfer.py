@@ -119,21 +119,27 @@ def to_host(view: View) -> np.ndarray[Any, Any]:
     if device.backend == "cpu":
         traffic.bytes_to_host += view.nbytes
         return as_numpy(view).copy()
+    if is_contiguous(view.shape, view.strides):
+        array = np.empty(view.shape, view.dtype)
+        _receive(_bytes_of(array), view.address, device)
+        return array
     itemsize = view.dtype.itemsize
-    packed = is_contiguous(view.shape, view.strides)
-    low, high = (view.offset, view.offset + view.size) if packed else span(view.shape, view.strides, view.offset)
+    low, high = span(view.shape, view.strides, view.offset)
     raw = np.empty((high - low) * itemsize, np.uint8)
-    traffic.bytes_to_host += raw.nbytes
-    source, stream = view.storage.ptr + low * itemsize, current_stream(device)
-    if raw.nbytes < STAGED:
-        pool_of(device).driver.copy_to_host(raw.ctypes.data, source, raw.nbytes, device.index, stream)
-    else:
-        _staging_of(device).receive(source, raw, stream)
-    run_checks(device)
-    if packed:
-        return raw.view(view.dtype).reshape(view.shape)
+    _receive(raw, view.storage.ptr + low * itemsize, device)
     strides = [s * itemsize for s in view.strides]
     return np.ndarray(view.shape, view.dtype, raw, (view.offset - low) * itemsize, strides)
+
+
+def _receive(target: np.ndarray[Any, Any], source: int, device: Device) -> None:
+    """Fill an ndarray of bytes from a GPU's memory; waits for the device."""
+    traffic.bytes_to_host += target.nbytes
+    stream = current_stream(device)
+    if target.nbytes < STAGED:
+        pool_of(device).driver.copy_to_host(target.ctypes.data, source, target.nbytes, device.index, stream)
+    else:
+        _staging_of(device).receive(source, target, stream)
+    run_checks(device)
 
 
 _NUMBERS = {

@@ -40,6 +40,7 @@ def test_every_layout_gives_its_logical_elements(layout, layouts, xp, device):
     a = np.asarray(a)
     assert (x.shape, x.ndim, x.size, x.nbytes) == (a.shape, a.ndim, a.size, a.size * 8)
     assert_same_bits(xp.asnumpy(x), a)
+    assert xp.asnumpy(x).flags.owndata  # as who resizes it wants
     assert_same_bits(np.asarray(x), a)
     assert np.asarray(x).tobytes() == a.tobytes()
     assert x.tolist() == a.tolist()

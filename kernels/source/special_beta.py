@@ -144,7 +144,8 @@ def arrange(a, b):
     second = tl.where(swap, a, b)
     pole = is_pole(first)
     other = 1.0 - first - second
-    reducible = pole & (first > -2147483647.0) & (tl.floor(second) == second) & (second > 0.0) & (other > 0.0)
+    last = constant(-2147483646.0, a)  # Triton 3.6 compares with literals as float32 holds them
+    reducible = pole & (first >= last) & (tl.floor(second) == second) & (second > 0.0) & (other > 0.0)
     half = second * 0.5
     sign = tl.where(reducible & (tl.floor(half) != half), -1.0, 1.0)
     first = tl.where(reducible, other, first)
