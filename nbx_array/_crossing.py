@@ -52,12 +52,15 @@ def _is_foreign(module: str) -> bool:
 
 
 def _module_of(function: Any) -> str:
-    """The name of the module that something callable comes from."""
+    """The name of the module that something callable comes from: what another package has made of a function of the
+    program, by a decorator, is that package's."""
+    kind, owner = type(function), getattr(function, "__self__", None)
+    if _is_foreign(kind.__module__):
+        return kind.__module__
+    if isinstance(owner, types.ModuleType):
+        return owner.__name__
     module = getattr(function, "__module__", None)
-    if isinstance(module, str):
-        return module
-    owner = getattr(function, "__self__", None)
-    return owner.__name__ if isinstance(owner, types.ModuleType) else type(owner).__module__
+    return module if isinstance(module, str) else type(owner).__module__
 
 
 # -------------------------------------------------------------------------------------------------- what goes in
@@ -116,22 +119,25 @@ def _crossed(function: Callable[..., Any], module: str) -> Callable[..., Any]:
     return call
 
 
-_at_home: dict[object, bool] = {}
+_KINDS = (types.FunctionType, types.MethodType, type, _served.Function)
+
+_at_home: set[str] = set()
 """Modules whose functions are not wrapped: a look-up for most calls of a program."""
 
 
 def call(function: Any) -> Any:
     """What the program calls instead of a function."""
-    if _at_home.get(getattr(function, "__module__", None)):
+    known = type(function) in _KINDS
+    if known and function.__module__ in _at_home:
         return function
     module = _module_of(function)
-    if not _is_foreign(module):
-        if module == "builtins" and isinstance(function, type) and function in _TAKES_BYTES:
-            return _crossed(function, module)
-        if module == getattr(function, "__module__", None) != "builtins":
-            _at_home[module] = True
-        return function
-    return function if getattr(function, "__name__", "") in _BY_FRAME else _crossed(function, module)
+    if _is_foreign(module):
+        return function if getattr(function, "__name__", "") in _BY_FRAME else _crossed(function, module)
+    if isinstance(function, type) and function in _TAKES_BYTES:
+        return _crossed(function, module)
+    if known and module != "builtins":
+        _at_home.add(module)
+    return function
 
 
 class _Indexed:

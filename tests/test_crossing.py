@@ -9,6 +9,7 @@ import sys
 import pytest
 
 STRICT = """
+import functools
 import sys
 import numpy as np
 
@@ -51,6 +52,14 @@ def same(x):
 def call(function, *args):
     return function(*args)
 
+class compiled:
+    def __init__(self, function):
+        functools.update_wrapper(self, function)
+
+    def __call__(self, x):
+        assert type(x) is np.ndarray
+        return float(self.__wrapped__(x))
+
 def ufunc(function):
     assert isinstance(function, np.ufunc)
     return function(4.0)
@@ -80,6 +89,10 @@ PROGRAMS = {
         print(strict.same(items) is not None, strict.call(lambda v: np.sum(v), x), max(items[0]))
         text, pair = ["a"], (1, "b")
         print(strict.same(text) is text, strict.same(pair) is pair)
+        @strict.compiled
+        def total(v):
+            return v.sum()
+        print(total(x), total.__module__)
         def local():
             inside = 7
             return strict.Frame(a=x).query("inside")
