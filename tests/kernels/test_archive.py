@@ -197,7 +197,9 @@ FAMILY_TYPES = {
     "linalg": "*fp32 *i64",
     "fft": "*fp32",
 }
-FUNCTIONS = re.compile(r"\.(add|subtract|multiply|divide|negative|exp|greater|less_equal)\(")
+FUNCTIONS = re.compile(
+    r"\.(add|subtract|multiply|divide|negative|exp|greater|less|less_equal|abs|floor|log2|pow|maximum|minimum|bitwise_and)\("
+)
 
 
 def worth(family: str, spec: recording.Spec) -> bool:
