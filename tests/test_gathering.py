@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from test_scans import launches, make
 
 SHAPES = [
     ((4097,), None),
@@ -39,23 +40,6 @@ def gathered(device, monkeypatch):
     reduction.plan.cache_clear()
     yield reduction
     reduction.plan.cache_clear()
-
-
-def launches(xp, call):
-    before = xp.counters()["launches"]
-    result = xp.realize(call())
-    return xp.counters()["launches"] - before, result
-
-
-def make(rng, dtype, shape):
-    dtype = np.dtype(dtype)
-    if dtype.kind == "b":
-        return rng.random(shape) < 0.5
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
-    values = rng.normal(size=shape)
-    return np.asarray(values + 1j * rng.normal(size=shape) if dtype.kind == "c" else values, dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
