@@ -50,6 +50,7 @@ def test_round_trip(device, name):
     storage = transfer.from_host(array, device)
     assert (storage.device, storage.nbytes) == (device, array.nbytes)
     back = transfer.to_host(packed(storage, array))
+    assert back.flags.owndata  # NumPy resizes nothing else
     assert back.dtype == array.dtype.newbyteorder("=") and back.shape == array.shape
     assert np.array_equal(back, array) and back.flags.writeable
     assert traffic.bytes_to_device == traffic.bytes_to_host == array.nbytes
@@ -65,6 +66,7 @@ def test_large_copies_are_staged_in_turn(fake_device, nbytes):
     array_sent = array.copy()
     array[:] = 0  # the source may be changed at once
     back = transfer.to_host(packed(storage, array))
+    assert back.flags.owndata  # NumPy resizes nothing else
     assert np.array_equal(back, array_sent)
     copies = [entry for entry in driver.log if entry[0] == "copy_from_host"]
     if nbytes < transfer.STAGED:
