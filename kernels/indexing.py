@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
-from collections.abc import Iterable
+import threading
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -54,9 +54,9 @@ NO_ERROR = bytes(8 * WORDS)
 
 
 class _Status:
-    """Words that kernels of a device set when an index is out of range. Launches take them in turn, so that each has a
-    message of its own, and on the CPU threads have their own errors. They are the host's memory, so that to look at
-    them once the device has been waited for takes no copy."""
+    """Words that kernels of a GPU set when an index is out of range. Launches take them in turn, so that each has a
+    message of its own. They are the host's memory, so that to look at them once the device has been waited for takes no
+    copy."""
 
     def __init__(self, device: Device) -> None:
         self.address = get_driver(device.backend).allocate_pinned(len(NO_ERROR), device.index)
@@ -66,14 +66,14 @@ class _Status:
         self.launches = itertools.count()
 
     def take(self, message: str) -> int:
-        """The place of the next launch's word."""
+        """The address of the next launch's word."""
         place = next(self.launches) % WORDS
         self.messages[place] = message
-        return place
+        return self.address + 8 * place
 
-    def check(self, places: Iterable[int]) -> None:
+    def check(self) -> None:
         """Raise IndexError if a kernel that the host has waited for met an index out of range."""
-        wrong = [place for place in places if self.words[place]]
+        wrong = [place for place in range(WORDS) if self.words[place]]
         for place in wrong:
             self.words[place] = 0
         if wrong:
@@ -83,23 +83,38 @@ class _Status:
 _statuses: dict[Device, _Status] = {}
 
 
+class _Word(threading.local):
+    """The word for the CPU, which is waited for at each launch: every thread has its own, and so its own errors."""
+
+    def __init__(self) -> None:
+        self.word = ctypes.c_int64()
+        self.address = ctypes.addressof(self.word)
+
+
+_word = _Word()
+
+
 def _run(
     launcher: Launcher, pointers: tuple[int, ...], numbers: tuple[int, ...], grid: int, device: Device, message: str
 ) -> None:
     """Launch a kernel that takes the address of a status word between its pointers and its numbers."""
-    status = _statuses.get(device) or _statuses.setdefault(device, _Status(device))
-    place = status.take(message)
-    launcher.spread((*pointers, status.address + 8 * place, *numbers), grid, 1, 1)
     if device.backend == "cpu":
-        status.check((place,))
+        word = _word.word
+        word.value = 0  # a launch whose thread was interrupted may have left it set
+        launcher.spread((*pointers, _word.address, *numbers), grid, 1, 1)
+        if word.value:
+            raise IndexError(message)
+    else:
+        status = _statuses.get(device) or _statuses.setdefault(device, _Status(device))
+        launcher.spread((*pointers, status.take(message), *numbers), grid, 1, 1)
 
 
 @register_check
 def check(device: Device) -> None:
     """Raise the IndexError of an earlier operation of a GPU, if there was one."""
     status = _statuses.get(device)
-    if status and device.backend != "cpu" and ctypes.string_at(status.address, len(NO_ERROR)) != NO_ERROR:
-        status.check(range(WORDS))
+    if status and ctypes.string_at(status.address, len(NO_ERROR)) != NO_ERROR:
+        status.check()
 
 
 # ------------------------------------------------------------------------------------------------------ offsets
