@@ -60,4 +60,5 @@ def load_code(ir: str, exports: Sequence[str], words: Sequence[object]) -> dict[
     """The addresses of the functions of ``ir``, for which ``words`` are kept alive as long as the process."""
     table = (ctypes.c_void_p * len(words))(*map(id, words))
     native.keep(table, words)
-    return native.load("@words = external global ptr\n" + ir, exports, {"words": ctypes.addressof(table)})
+    level = 0  # most of it is calls: optimising takes 75 ms more and saves nothing
+    return native.load("@words = external global ptr\n" + ir, exports, {"words": ctypes.addressof(table)}, level)

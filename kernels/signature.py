@@ -33,6 +33,7 @@ class Sig:
         "allocate",  # nbytes -> Storage on the device
         "binary",  # name -> other operand's Sig, SAME or a Python type -> Sig
         "block",  # elements that one program of the contiguous kernel takes
+        "code",  # of an element that was read: the number of its dtype in VALUE_DTYPES; None for all others
         "compute",  # operations of the table: the dtype that operands are cast to
         "costly",  # the operation is worth storing rather than computing twice
         "device",
@@ -67,6 +68,7 @@ class Sig:
     leaf: Sig
     inner: Sig | None
     element: Sig | None
+    code: int | None
     read: Callable[[int], Any] | None
     aligned: bool
     inside: bool
@@ -113,6 +115,7 @@ class Sig:
         self.successors: dict[object, Sig] = {}
         self.flat = None
         self.element = None
+        self.code = None
         self.read = None
         self.launchers = {}
         self.seen = 0
@@ -143,7 +146,7 @@ def leaf(dtype: np.dtype, device: Device, *, general: bool = False, aligned: boo
         sig.inner = sig if not general and device.backend == "cpu" else None
         sig.allocate = allocator(device)
         if sig.inner is not None and dtype.str[1:] in _CELLS:
-            sig.element = _element(dtype, device)
+            sig.element = element(dtype, device)
             sig.element.leaf = sig.leaf
     return sig
 
@@ -151,16 +154,19 @@ def leaf(dtype: np.dtype, device: Device, *, general: bool = False, aligned: boo
 _CELLS: dict[str, Any] = {"b1": ctypes.c_bool, "f4": ctypes.c_float, "f8": ctypes.c_double}
 _CELLS |= {f"i{n}": getattr(ctypes, f"c_int{8 * n}") for n in (1, 2, 4, 8)}
 _CELLS |= {f"u{n}": getattr(ctypes, f"c_uint{8 * n}") for n in (1, 2, 4, 8)}
+VALUE_DTYPES = tuple(_CELLS)
+"""The dtypes whose elements on the CPU carry their value when they are read."""
 _ELEMENTS: dict[tuple[np.dtype, Device], Sig] = {}
 
 
-def _element(dtype: np.dtype, device: Device) -> Sig:
+def element(dtype: np.dtype, device: Device) -> Sig:
     """The signature of an element that was read on the CPU: a scalar, which does not take part in the fast tables."""
     key = dtype, device
     sig = _ELEMENTS.get(key)
     if sig is None:
         sig = Sig("scalar", (), dtype, device)
         sig.read = _CELLS[dtype.str[1:]].from_address
+        sig.code = VALUE_DTYPES.index(dtype.str[1:])
         sig.inner = None
         sig.allocate = allocator(device)
         sig = _ELEMENTS.setdefault(key, sig)

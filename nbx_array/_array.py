@@ -9,14 +9,15 @@ import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from math import inf, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbx_array import _elements, _fastpath, _indexing, _journal
+from nbx_array import _elements, _indexing, _journal
 from nbx_array._expression import (
     FUSE,
     Expression,
+    begin,
     copy_of,
     defer,
     describe,
@@ -57,12 +58,24 @@ from nbx_array.memory.view import (
     reshape_strides,
 )
 
+if TYPE_CHECKING:
+    from nbx_array import _fastpath
+
 _push: Callable[[Any], Any] = _journal.notes.append  # `_carefully` where deferring is off or may be unsafe
 _BOOL = np.dtype(np.bool_)
 _operators: dict[Any, tuple[str, str, Any]] = {}  # methods with a native form: table, key, what is called at a miss
 
 
-_native: dict[str, Any] = {}  # the operators' native methods and `unary`, once they are installed
+class Operator(NamedTuple):
+    """A Python method that native code can stand in for."""
+
+    method: Callable[..., Any]
+    kind: str  # the table of the signature that it looks in
+    operation: str  # its key there
+    missed: Callable[..., Any]  # the rest of the method, for operands that are not in the table
+
+
+_native: _fastpath.Native | None = None  # the operators' native methods and `unary`, once they are compiled
 _changing = threading.RLock()  # held while the ways of deferring change; a finaliser may come in between
 
 
@@ -70,34 +83,39 @@ def defer_carefully() -> None:
     """Look at each new expression before it is deferred: some memory is shared with other code, or fusion is off."""
     global _push, unary
     with _changing:
-        _push, unary = _carefully, _one_array
+        _push, unary = _carefully, _native.careful_function if _native else _one_array
         for name, operator in OPERATORS.items():
-            setattr(Array, name, operator.method)
+            setattr(Array, name, _native.careful[name] if _native else operator.method)
 
 
 def _carefully(new: Array) -> Array:
     """`_push` while memory is shared; from the first expression on for which none is any more, the quick one again."""
-    global _push, unary
     if FUSE and not any_shared():
         with _changing:
             if not any_shared():  # whoever shares memory does so first, then defers carefully
-                _push, unary = _journal.notes.append, _native.get("unary", _one_array)
-                for name in OPERATORS:
-                    if name in _native:
-                        setattr(Array, name, _native[name])
+                _defer_quickly()
     return defer(new)
+
+
+def _defer_quickly() -> None:
+    global _push, unary
+    _push, unary = _journal.notes.append, _native.quick_function if _native else _one_array
+    for name, operator in OPERATORS.items():
+        setattr(Array, name, _native.quick[name] if _native else operator.method)
 
 
 @first_run
 def _install() -> None:
-    """Have native code take over when the first kernel runs: compiling it takes 20 ms the first time on a machine."""
-    global unary
-    if FUSE:
-        with _changing:
-            unary = _fastpath.install(Array, OPERATORS, _one_array)
-            _native.update({name: vars(Array)[name] for name in OPERATORS}, unary=unary)
-            if _push is _carefully:
-                defer_carefully()
+    """Have native code take over when the first kernel runs: compiling it takes 60 ms the first time on a machine."""
+    global _native
+    from nbx_array import _fastpath
+
+    with _changing:
+        _native = _fastpath.install(Array, OPERATORS, _IN_PLACE, _one_array)
+        if _push is _carefully:
+            defer_carefully()
+        else:
+            _defer_quickly()
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
@@ -181,6 +199,8 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
     """An operator off the fast path: strided or broadcast operands, ints that stand for floats, all that is new."""
     if (type(left) is Array and left.sig.read is not None) or (type(right) is Array and right.sig.read is not None):
         found = _with_elements(name, left, right)
+        if found is None:
+            found = combined(Array, name, (left, right))
         if found is not None:
             return found
     if type(right) is int and type(left) is Array and left.sig.dtype.kind == "f" and abs(right) < 2**53:
@@ -266,8 +286,17 @@ def _with_elements(name: str, left: Any, right: Any) -> Array | None:
     return None if value is None else _element(leaf(_BOOL, sig.device).element if is_truth else sig, value)
 
 
+MANY_STEPS = 2000
+"""Elements that Python makes before native code is fetched for them, where no kernel has run before."""
+_steps = 0
+
+
 def _element(sig: Any, value: Any) -> Array:
     """An element with its value: nothing pending, nothing in memory."""
+    global _steps
+    _steps += 1
+    if _steps == MANY_STEPS:
+        begin()
     new = Array()
     new.sig = sig
     new.dims = ()
@@ -313,6 +342,10 @@ def _one_array(name: str, x: Any) -> Any:
                 new.sources = (x,)
             _push(new)
             return new
+        if before.read is not None:
+            new = combined(Array, name, (x,))
+            if new is not None:
+                return new
     return apply(Array, name, x)
 
 
@@ -633,12 +666,7 @@ class Array(Methods, Expression):
             element = sig.element
             if element is None:
                 return _deferred(copy_of(sig.inner), (), (address,), self.keep)
-            new = Array()
-            new.sig = element
-            new.dims = ()
-            new.args = (element.read(address).value,)  # type: ignore[misc]
-            new.keep = ()
-            return new
+            return _element(element, element.read(address).value)  # type: ignore[misc]
         if type(key) in (tuple, Array) and sig.element is not None:
             place = _place(key if type(key) is tuple else (key,), self.dims)
             if place is not None:
@@ -712,7 +740,7 @@ class Array(Methods, Expression):
     def __iter__(self) -> Iterator[Array]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.shape[0]))
+        return map(self.__getitem__, range(self.shape[0]))
 
     def __contains__(self, value: object) -> bool:
         found = self == value
@@ -862,11 +890,16 @@ _SHOWN_BY_VALUE = {np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.float64),
 
 
 OPERATORS = {
-    name: _fastpath.Operator(method, *_operators[method])
+    name: Operator(method, *_operators[method])
     for name, method in vars(Array).items()
     if callable(method) and method in _operators
 }
 """The operators that have a native form, by the names of their methods."""
+_IN_PLACE = {
+    f"__i{name}__": OPERATORS[f"__{name}__"].operation
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
+}
+"""Of methods that elements have in native form, their operations."""
 
 
 def _unpickle(host: np.ndarray, device: str) -> Array:
@@ -936,6 +969,8 @@ def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype, device: Device, 
 
 def as_value(value: Any, shape: tuple[int, ...], dtype: np.dtype, device: Device, name: str) -> Array:
     """Anything assignable as an expression of the given shape and dtype on the given device."""
+    if isinstance(value, Array) and value.sig.read is not None and value.sig.dtype != dtype:
+        value = value.sig.dtype.type(value.args[0])  # an element is cast, or refused, as NumPy's scalar
     if not isinstance(value, Array):
         if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
             if dtype.kind not in "bc" and isinstance(value, complex):
@@ -1121,12 +1156,15 @@ def power(base: Any, exponent: Any) -> Any:
                 return unary("reciprocal", base)
             if exponent == 0.5 and kind == "f":  # pow(-0.0, 0.5) is 0.0 and pow(-inf, 0.5) is inf, unlike sqrt
                 root = unary("sqrt", base + 0.0)
+                if base.sig.read is not None and base.args[0] != -inf:
+                    return root
                 return combine(
                     Array, "where", base.sig.dtype, base.sig.dtype, [base == -inf, inf, root], base.sig.device
                 )
     elif isinstance(exponent, (Array, np.integer, np.ndarray, *SEQUENCES)):
         refuse_negative(base, exponent)
-    return _looked_up_pow(base, exponent) if type(base) is Array else _slow_binary("pow", base, exponent)
+    looked_up = type(base) is Array and base.sig.read is None
+    return _looked_up_pow(base, exponent) if looked_up else _slow_binary("pow", base, exponent)
 
 
 def refuse_negative(base: Any, exponent: Any) -> None:

@@ -19,7 +19,7 @@ from nbx_array._data_types import as_dtype
 from nbx_array._expression import describe, over_memory, realize, strides_of
 from nbx_array._operations import SEQUENCES
 from nbx_array.backend import detect
-from nbx_array.backend.contract import Device
+from nbx_array.backend.contract import Device, get_device
 from nbx_array.kernels import creation
 from nbx_array.kernels.types import component, default_complex, default_float
 from nbx_array.memory import allocate
@@ -200,12 +200,21 @@ def _stacked(obj: Any) -> Array:
 
     if not isinstance(obj, (list, tuple)):
         return asarray(obj)
+    if all(not isinstance(x, Array) or x.sig.read is not None for x in _leaves(obj)):
+        return from_numpy(np.asarray(_with_values(obj)), get_device("cpu"))
     where = next((x.device for x in _leaves(obj) if isinstance(x, Array)), None)
     parts = [_stacked(x) if _holds_arrays(x) else asarray(x, device=where) for x in obj]
     if len({x.shape for x in parts}) > 1:
         shapes = ", ".join(str(x.shape) for x in parts)
         raise ValueError(f"asarray: the sequence has an inhomogeneous shape: its elements' shapes are {shapes}")
     return stack(parts)
+
+
+def _with_values(obj: Any) -> Any:
+    """Nested sequences with NumPy's scalars for elements that carry their values."""
+    if isinstance(obj, (list, tuple)):
+        return [_with_values(x) for x in obj]
+    return obj.sig.dtype.type(obj.args[0]) if isinstance(obj, Array) else obj
 
 
 def _leaves(obj: Any) -> Iterator[Any]:

@@ -8,6 +8,7 @@ new one. Anything else takes it as the expression that fills an array with its v
 from __future__ import annotations
 
 import ctypes
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -63,6 +64,30 @@ def _remainder(a: int, b: int) -> int | None:
     return a % b if b else None
 
 
+def _real_remainder(x: float, y: float) -> float | None:
+    """As the kernel: exact, with the divisor's sign."""
+    if not y or math.isinf(x):
+        return None
+    r = math.fmod(x, y)
+    return math.copysign(r, y) if r == 0 else r + y if (y < 0) != (r < 0) else r
+
+
+def _real_floor_divide(x: float, y: float) -> float | None:
+    """As the kernel: the exact remainder comes off first, leaving nearly an integer."""
+    if not (y and math.isfinite(x) and math.isfinite(y)):
+        return None
+    r = math.fmod(x, y)
+    q = (x - r) / y
+    if r and (y < 0) != (r < 0):
+        q -= 1.0
+    if q == 0:
+        return math.copysign(0.0, x / y)
+    if math.isinf(q):
+        return q
+    nearest = float(math.floor(q))
+    return nearest + 1.0 if q - nearest > 0.5 else nearest
+
+
 _INTEGER_ARITHMETIC: dict[str, Compute] = {
     "floor_divide": _floor_divide,
     "remainder": _remainder,
@@ -96,9 +121,11 @@ def _table(code: str) -> dict[str, tuple[Compute, bool]]:
     found = {name: (function, True) for name, function in _COMPARISONS.items()}
     arithmetic = dict(_ARITHMETIC)
     if code[0] == "f":
-        arithmetic["divide"] = _divide
+        arithmetic |= {"divide": _divide, "remainder": _real_remainder}
         if code == "f4":
             arithmetic = {name: _rounded(function) for name, function in arithmetic.items()}
+        else:
+            arithmetic["floor_divide"] = _real_floor_divide
     elif code[0] in "iu":
         arithmetic |= _INTEGER_ARITHMETIC
         arithmetic = {name: _wrapped(function, *_limits(code)) for name, function in arithmetic.items()}

@@ -134,7 +134,8 @@ def first_run(function: Callable[[], None]) -> Callable[[], None]:
     return function
 
 
-def _begin() -> None:
+def begin() -> None:
+    """Call what is to be called before the first expression runs, now if that has not been."""
     while _at_first_run:
         try:
             function = _at_first_run.pop()
@@ -213,7 +214,7 @@ def _realize_slowly(e: Any) -> Any:
     if sig.op == "leaf":
         return e
     if _at_first_run:
-        _begin()
+        begin()
     nbytes = prod(e.dims) * sig.itemsize
     large = nbytes > SWEEP_BYTES
     if large or len(_notes) > SWEEP_LENGTH:

@@ -13,16 +13,24 @@ realise the operand. So everything read from an operand is counted before the fi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbx_array import _journal
+from nbx_array import _fast_elements, _journal
 from nbx_array.backend import native, objects
+from nbx_array.backend.contract import get_device
 from nbx_array.backend.objects import count, load, slot_offsets, store, word
-from nbx_array.kernels.signature import SAME, Sig
+from nbx_array.kernels.signature import SAME, VALUE_DTYPES, Sig
+from nbx_array.memory import Storage
+
+if TYPE_CHECKING:
+    from nbx_array._array import Operator
 
 _ARRAY_SLOTS = ("sig", "dims", "args", "keep", "sources")
-_SIG_SLOTS = ("binary", "reflected", "unary", "inside", "general")
-_WORDS = ("array_type", "notes", "same", "true")  # further words: each operator's name and its Python method
+_SIG_SLOTS = ("binary", "reflected", "unary", "inside", "general", "element", "code")
+_WORDS = ("array_type", "notes", "same", "true", *_fast_elements.WORDS, *_fast_elements.UNARY)
+_SIGNATURES = len(_WORDS)  # further words: the signatures of elements,
+_TYPES = _SIGNATURES + len(VALUE_DTYPES)  # NumPy's types of them,
+_OPERATORS = _TYPES + len(VALUE_DTYPES)  # and of each operator its name and two Python methods, missed and whole
 
 
 def _finish(array: Mapping[str, int]) -> str:
@@ -60,9 +68,11 @@ def _finish(array: Mapping[str, int]) -> str:
 
 def _binary(table: str, array: Mapping[str, int], sig: Mapping[str, int]) -> str:
     """`self OP other` by the signature's table `binary`, or `other OP self` by `reflected`."""
+    elements = "ptr %other, ptr %self" if table == "reflected" else "ptr %self, ptr %other"
     scalar_args = "ptr %one, ptr %args" if table == "reflected" else "ptr %args, ptr %one"
     return (
-        f"define internal ptr @{table}(ptr %self, ptr %other, i64 %operator) {{\n"
+        f"define internal ptr @{table}(ptr %self, ptr %other, i64 %operator, i64 %operation) {{\n"
+        "  %operands = alloca [2 x ptr]\n"
         + word("array_type", _WORDS.index("array_type"))
         + word("name", "%operator")
         + load("sig", "%self", array["sig"])
@@ -125,9 +135,12 @@ def _binary(table: str, array: Mapping[str, int], sig: Mapping[str, int]) -> str
         "  %sources = phi ptr [ null, %join ], [ %both, %join_parts ], [ null, %own ], [ %single, %own_part ]\n"
         + _finish(array)
         + "miss:\n"
-        "  %method_index = add i64 %operator, 1\n"
+        f"  %element = call ptr @operate({elements}, i64 %operation)\n"
+        "  %no_element = icmp eq ptr %element, null\n  br i1 %no_element, label %python, label %answer\n"
+        "answer:\n  ret ptr %element\n"
+        "python:\n  %method_index = add i64 %operator, 1\n"
         + word("method", "%method_index")
-        + "  %operands = alloca [2 x ptr]\n  store ptr %self, ptr %operands\n"
+        + "  store ptr %self, ptr %operands\n"
         "  %second = getelementptr ptr, ptr %operands, i64 1\n  store ptr %other, ptr %second\n"
         "  %result = call ptr @PyObject_Vectorcall(ptr %method, ptr %operands, i64 2, ptr null)\n"
         "  ret ptr %result\n}\n"
@@ -174,40 +187,78 @@ python:
 """
 
 
-def _text(array: Mapping[str, int], sig: Mapping[str, int], operators: Mapping[str, Operator]) -> str:
-    """The module: a function for each operator, `function` (operation, x), and `survivors`."""
-    text = [_binary("binary", array, sig), _binary("reflected", array, sig)]
-    text += [_unary(array, sig), _SURVIVORS]
-    for k, (name, row) in enumerate(operators.items()):
-        index = len(_WORDS) + 2 * k
-        if row.kind == "unary":
-            text.append(
-                f"define ptr @{name}(ptr %self, ptr %ignored) {{\n"
-                + word("name", index)
-                + "  %hit = call ptr @unary(ptr %self, ptr %name)\n"
-                + _FALL_BACK
-                + word("method", index + 1)
-                + "  %operand = alloca ptr\n  store ptr %self, ptr %operand\n"
-                "  %result = call ptr @PyObject_Vectorcall(ptr %method, ptr %operand, i64 1, ptr null)\n"
-                "  ret ptr %result\n}\n"
-            )
-        else:
-            text.append(
-                f"define ptr @{name}(ptr %self, ptr %other) {{\n"
-                f"  %result = call ptr @{row.kind}(ptr %self, ptr %other, i64 {index})\n  ret ptr %result\n}}\n"
-            )
-    text.append(
-        "define ptr @function(ptr %ignored, ptr %args, i64 %nargs) {\n"
+def _operator(name: str, row: Operator, index: int) -> str:
+    """An operator twice: as it is, and `careful`, where deferring takes the whole Python method and elements do not."""
+    if row.kind != "unary":
+        operation = _fast_elements.BINARY.index(row.operation) if row.operation in _fast_elements.BINARY else -1
+        elements = "ptr %other, ptr %self" if row.kind == "reflected" else "ptr %self, ptr %other"
+        return (
+            f"define ptr @{name}(ptr %self, ptr %other) {{\n"
+            f"  %result = call ptr @{row.kind}(ptr %self, ptr %other, i64 {index}, i64 {operation})\n"
+            "  ret ptr %result\n}\n"
+            f"define ptr @careful{name}(ptr %self, ptr %other) {{\n  %operands = alloca [2 x ptr]\n"
+            f"  %hit = call ptr @operate({elements}, i64 {operation})\n"
+            "  %missed = icmp eq ptr %hit, null\n  br i1 %missed, label %python, label %done\n"
+            "done:\n  ret ptr %hit\npython:\n" + word("method", index + 2) + "  store ptr %self, ptr %operands\n"
+            "  %second = getelementptr ptr, ptr %operands, i64 1\n  store ptr %other, ptr %second\n"
+            "  %result = call ptr @PyObject_Vectorcall(ptr %method, ptr %operands, i64 2, ptr null)\n"
+            "  ret ptr %result\n}\n"
+        )
+    operation = _fast_elements.UNARY.index(row.operation)
+    head = (
+        "  %operand = alloca ptr\n"
+        f"  %element = call ptr @alter(ptr %self, i64 {operation})\n"
+        "  %no_element = icmp eq ptr %element, null\n  br i1 %no_element, label %look, label %answer\n"
+        "answer:\n  ret ptr %element\nlook:\n"
+    )
+    call = (
+        "  store ptr %self, ptr %operand\n"
+        "  %result = call ptr @PyObject_Vectorcall(ptr %method, ptr %operand, i64 1, ptr null)\n"
+        "  ret ptr %result\n}\n"
+    )
+    return (
+        f"define ptr @{name}(ptr %self, ptr %ignored) {{\n"
+        + head
+        + word("name", index)
+        + "  %hit = call ptr @unary(ptr %self, ptr %name)\n"
+        + _FALL_BACK
+        + word("method", index + 1)
+        + call
+        + f"define ptr @careful{name}(ptr %self, ptr %ignored) {{\n"
+        + head
+        + word("method", index + 2)
+        + call
+    )
+
+
+def _function(name: str, method: int, careful: bool) -> str:
+    """The function (operation, x) of one array, whose Python form is the word `method`."""
+    text = (
+        f"define ptr @{name}(ptr %ignored, ptr %args, i64 %nargs) {{\n"
         "  %two = icmp eq i64 %nargs, 2\n  br i1 %two, label %try, label %python\ntry:\n"
         "  %name = load ptr, ptr %args\n"
         "  %x_at = getelementptr ptr, ptr %args, i64 1\n  %x = load ptr, ptr %x_at\n"
-        "  %hit = call ptr @unary(ptr %x, ptr %name)\n"
-        + _FALL_BACK
-        + word("method", len(_WORDS) + 2 * len(operators))
+        "  %operation0 = add i64 0, -1\n"
+    )
+    for k, operation in enumerate(_fast_elements.UNARY):
+        text += word(operation, _WORDS.index(operation))
+        text += f"  %is_{operation} = icmp eq ptr %name, %{operation}\n"
+        text += f"  %operation{k + 1} = select i1 %is_{operation}, i64 {k}, i64 %operation{k}\n"
+    text += (
+        f"  %element = call ptr @alter(ptr %x, i64 %operation{len(_fast_elements.UNARY)})\n"
+        "  %no_element = icmp eq ptr %element, null\n  br i1 %no_element, label %look, label %answer\n"
+        "answer:\n  ret ptr %element\nlook:\n"
+    )
+    if careful:
+        text += "  br label %python\npython:\n"
+    else:
+        text += "  %hit = call ptr @unary(ptr %x, ptr %name)\n" + _FALL_BACK
+    return (
+        text
+        + word("method", method)
         + "  %result = call ptr @PyObject_Vectorcall(ptr %method, ptr %args, i64 %nargs, ptr null)\n"
         "  ret ptr %result\n}\n"
     )
-    return "".join(text)
 
 
 _SURVIVORS = """define ptr @survivors(ptr %ignored, ptr %batch) {
@@ -241,32 +292,58 @@ done:
 first word, or the lower half of it; little-endian machines find it at the object's address."""
 
 
-class Operator(NamedTuple):
-    """A Python method that native code can stand in for."""
+class Native(NamedTuple):
+    """Native methods by their names, and the function (operation, x) of one array, quick and careful ones."""
 
-    method: Callable[..., Any]
-    kind: str  # the table of the signature that it looks in
-    operation: str  # its key there
-    missed: Callable[..., Any]  # the rest of the method, for operands that are not in the table
+    quick: Mapping[str, Any]
+    careful: Mapping[str, Any]
+    quick_function: Callable[..., Any]
+    careful_function: Callable[..., Any]
 
 
-def install(cls: type, operators: Mapping[str, Operator], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace operators of `cls`, given by their names, by native code that falls back on their Python methods.
+def install(
+    cls: type, operators: Mapping[str, Operator], in_place: Mapping[str, str], function: Callable[..., Any]
+) -> Native | None:
+    """Native code for operators of `cls`, given by their names, which falls back on their Python methods.
 
-    `function` is the Python function (operation, x) of one array. Returns the one that stands in for it: itself where
-    this interpreter's objects cannot be made by native code. Then nothing has changed.
+    The caller puts the quick or the careful ones in place; methods that only elements gain from are there after the
+    call. `in_place` gives the operations of methods such as `__iadd__`, `function` is the Python function (operation,
+    x) of one array. None where this interpreter's objects cannot be made by native code: then nothing has changed.
     """
     if not objects.AVAILABLE:
-        return function
-    ir = _text(slot_offsets(cls, _ARRAY_SLOTS), slot_offsets(Sig, _SIG_SLOTS), operators)
-    held = [cls, _journal.notes, SAME, True]
-    held += [part for row in operators.values() for part in (row.operation, row.missed)] + [function]
-    code = objects.load_code(ir, [*operators, "function", "survivors"], held)
-    for name, row in operators.items():
-        if row.kind == "unary":
-            method = native.method(cls, code[name], native.METH_NOARGS, f"{name}($self, /)")
-        else:
-            method = native.method(cls, code[name], native.METH_O, f"{name}($self, other, /)")
-        setattr(cls, name, method)
+        return None
+    singles = ["__getitem__", "__setitem__", *_fast_elements.CONVERSIONS, *in_place]
+    first_single = _OPERATORS + 3 * len(operators) + 1
+    words = {name: k for k, name in enumerate(_WORDS)} | {"signatures": _SIGNATURES, "types": _TYPES}
+    words |= {name: first_single + k for k, name in enumerate(singles)}
+    array, sig = slot_offsets(cls, _ARRAY_SLOTS), slot_offsets(Sig, _SIG_SLOTS)
+    text = [_fast_elements.text(array, sig, slot_offsets(Storage, ("readers",)), words, in_place)]
+    text += [_binary("binary", array, sig), _binary("reflected", array, sig), _unary(array, sig), _SURVIVORS]
+    text += [_operator(name, row, _OPERATORS + 3 * k) for k, (name, row) in enumerate(operators.items())]
+    text += [_function(name, first_single - 1, name == "careful") for name in ("quick", "careful")]
+    held = [cls, _journal.notes, SAME, True, *_fast_elements.WORDS.values(), *_fast_elements.UNARY]
+    held += _fast_elements.by_number(get_device("cpu"))
+    held += [part for row in operators.values() for part in (row.operation, row.missed, row.method)]
+    held += [function, *(vars(cls)[name] for name in singles)]
+    careful = [f"careful{name}" for name in operators]
+    code = objects.load_code("".join(text), [*operators, *careful, *singles, "quick", "careful", "survivors"], held)
+
+    def method(name: str, symbol: str) -> Any:
+        kind, parameters = native.METH_O, "other"
+        if name in _fast_elements.CONVERSIONS or (name in operators and operators[name].kind == "unary"):
+            return native.method(cls, code[symbol], native.METH_NOARGS, f"{name}($self, /)")
+        if name == "__setitem__":
+            kind, parameters = native.METH_FASTCALL, "key, value"
+        elif name == "__getitem__":
+            parameters = "key"
+        return native.method(cls, code[symbol], kind, f"{name}($self, {parameters}, /)")
+
+    for name in singles:
+        setattr(cls, name, method(name, name))
     _journal.survivors = native.function(code["survivors"], native.METH_O, "survivors(batch, /)")
-    return native.function(code["function"], native.METH_FASTCALL, "function(operation, x, /)")
+    return Native(
+        {name: method(name, name) for name in operators},
+        {name: method(name, f"careful{name}") for name in operators},
+        native.function(code["quick"], native.METH_FASTCALL, "function(operation, x, /)"),
+        native.function(code["careful"], native.METH_FASTCALL, "function(operation, x, /)"),
+    )

@@ -5,6 +5,8 @@ Dtype, shape and device errors are raised here, when a function is called, never
 
 from __future__ import annotations
 
+import ctypes
+import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -202,7 +204,7 @@ def combine(
     args: tuple[Any, ...] = ()
     keep: tuple[Any, ...] = ()
     arrays = [x for x in operands if isinstance(x, Expression)]
-    same = len(arrays) == len(operands) == 2 and arrays[0] is arrays[1]
+    same = len(arrays) == len(operands) == 2 and arrays[0] is arrays[1] and arrays[0].sig.read is None
     for position, x in enumerate(operands):
         if isinstance(x, Expression):
             if same and position == 1:
@@ -229,7 +231,7 @@ def combine(
     if new.sig.inside:
         new.sources = tuple(originals[:1] if same else originals)
     _remember(op, new.sig, operands, same)
-    return defer(new)
+    return _settled(new) if _of_elements(new) else defer(new)
 
 
 def combined(cls: type[Any], op: str, operands: tuple[Any, ...]) -> Any:
@@ -273,7 +275,38 @@ def combined(cls: type[Any], op: str, operands: tuple[Any, ...]) -> Any:
         new.dims, new.geo = broadcast_operands(op, *map(layout, arrays))
     if sig.inside:
         new.sources = tuple([x for x in operands if type(x) is cls])
-    return defer(new)
+    return _settled(new) if _of_elements(new) else defer(new)
+
+
+def _of_elements(new: Any) -> bool:
+    """Whether an expression is of nothing but numbers that are known: elements that were read on the CPU, scalars."""
+    return not new.keep and not new.dims and new.sig.leaf.element is not None
+
+
+class _Scratch(threading.local):
+    """Memory of each thread for one element."""
+
+    def __init__(self) -> None:
+        self.cell = ctypes.c_int64()
+        self.address = ctypes.addressof(self.cell)
+
+
+_scratch = _Scratch()
+
+
+def _settled(new: Any) -> Any:
+    """An expression of elements is computed at once, and is an element like them: NumPy's scalars make scalars."""
+    sig = new.sig
+    element = sig.leaf.element
+    if sig.flat is not None:
+        address = _scratch.address
+        sig.flat.run(*new.args, address, 1, 1, 1, 1)
+        sig.runs += 1
+    else:
+        realize(new)
+        address = new.args[0]
+    new.args, new.sig, new.keep = (element.read(address).value,), element, ()
+    return new
 
 
 def _remember(op: str, sig: Sig, operands: list[Any], same: bool) -> None:
@@ -287,7 +320,7 @@ def _remember(op: str, sig: Sig, operands: list[Any], same: bool) -> None:
         return
     if op not in TABLE and op != "where":
         return
-    if len(operands) > 2:
+    if len(operands) > 2 or any(isinstance(x, Expression) and x.sig.read is not None for x in operands):
         _remember_kinds(op, sig, operands)
         return
     first, second = operands[0], operands[-1]

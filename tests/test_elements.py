@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import math
 import operator
+import subprocess
+import sys
+from gc import collect
+from sys import getrefcount
 
 import numpy as np
 import pytest
@@ -132,3 +138,232 @@ def test_with_arrays_and_functions(xp):
     small = xp.asarray([1, 2], dtype=xp.int16)
     assert (small[0] + x[0]).dtype == xp.float64 and (small[0] + small).dtype == xp.int16
     assert [10, 20, 30][small[1]] == 30 and f"{x[0]:.2f}" == "4.00" and bool(x[0]) and hash(x[0]) == hash(4.0)
+
+
+@pytest.fixture
+def carried(device):
+    """For tests of what elements do because they carry values; they would take thousands of kernels elsewhere."""
+    if device.backend != "cpu":
+        pytest.skip("elements carry no values")
+
+
+ALL = [np.dtype(t) for t in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")]
+OF_TWO = (*ARITHMETIC, operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift)
+OF_TWO += (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+
+
+def few(dtype):
+    """Values of a dtype among which most operations are settled: no quotient of zeros, no overflow in a cast."""
+    if dtype.kind == "b":
+        return np.array([True, False])
+    if dtype.kind == "f":
+        return np.array([1.5, -2.0, 0.1, 7.0, np.inf, np.nan, 1e-30, -0.0], dtype)
+    info = np.iinfo(dtype)
+    return np.array([3, 1, info.max, info.min, 7, 2], dtype)
+
+
+@pytest.mark.parametrize("left", ALL, ids=str)
+def test_of_two_dtypes(left, xp, carried):
+    """Every operator on elements of every two dtypes, as NumPy has it on arrays of them; NumPy's scalars, too."""
+    a = few(left)
+    x = xp.asarray(a)
+    for right in ALL:
+        b = few(right)
+        y = xp.asarray(b)
+        pairs = np.broadcast_arrays(a[:, None], b[None, :])
+        for op in OF_TWO:
+            if op in (operator.floordiv, operator.mod) and "f" in (left.kind, right.kind):
+                continue  # NumPy's and the standard's differ where infinities take part
+            if op is operator.sub and left.kind == right.kind == "b":
+                continue  # NumPy has none
+            with np.errstate(all="ignore"):
+                try:
+                    wanted = op(*pairs)
+                except TypeError:
+                    with pytest.raises(TypeError):
+                        op(x[0], y[0])
+                    continue
+            if wanted.dtype not in ALL:  # NumPy divides small integers in float16
+                continue
+            if {left.kind, right.kind} == {"b"} and wanted.dtype == np.int8:
+                continue  # NumPy's divisions of truth values
+            for i, j in np.ndindex(wanted.shape):
+                for got in (op(x[i], y[j]), op(x[i], b[j])):
+                    assert got.dtype == wanted.dtype and got.shape == (), (op, left, right)
+                    assert_same_bits(np.asarray(got), wanted[i, j])
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+def test_functions_of_one(dtype, xp, carried):
+    """As arrays of one element have them; what is made of an element is one."""
+    host = values(dtype)
+    x = xp.asarray(host)
+    for name in ("negative", "positive", "abs", "bitwise_invert", "square", "sqrt", "exp", "floor", "isnan", "sign"):
+        function = getattr(xp, name)
+        for i in range(len(host)):
+            try:
+                wanted = np.asarray(function(x[i : i + 1]))[0]
+            except TypeError:
+                with pytest.raises(TypeError):
+                    function(x[i])
+                continue
+            got = function(x[i])
+            assert got.dtype == wanted.dtype and got.shape == ()
+            assert_same_bits(np.asarray(got), wanted)
+    for i in range(len(host)):
+        scalar = host[i]
+        assert bool(x[i]) == bool(scalar) and hash(x[i]) == hash(scalar.item())
+        assert {x[i]: 1}.get(scalar.item(), 1 if scalar != scalar else 0) == 1
+        assert repr(float(x[i])) == repr(float(scalar))
+        if dtype.kind in "iu":
+            assert int(x[i]) == int(scalar) and operator.index(x[i]) == operator.index(scalar)
+        elif dtype.kind == "b":
+            with pytest.raises(TypeError):
+                operator.index(x[i])
+        elif math.isfinite(scalar):
+            assert int(x[i]) == int(scalar)
+        else:
+            with pytest.raises((OverflowError, ValueError)):
+                int(x[i])
+
+
+@pytest.mark.parametrize("target", ALL, ids=str)
+def test_assigned_across_dtypes(target, xp, carried):
+    """As NumPy casts what it is given: elements, its scalars and Python's."""
+    for source in ALL:
+        a = few(source)
+        if source.kind == "f" and target.kind != "f":
+            a = np.array([1.5, 7.0, 0.0], source)  # what has no integer is up to the processor
+        y = xp.asarray(a)
+        for i in range(len(a)):
+            for given in (y[i], a[i]):
+                host = np.zeros((2, 3), target)
+                x = xp.asarray(host)
+                try:
+                    with np.errstate(all="ignore"):
+                        host[1, -1] = a[i]
+                except OverflowError:
+                    with pytest.raises(OverflowError):
+                        x[1, -1] = given
+                else:
+                    x[1, -1] = given
+                assert_same_bits(np.asarray(x), host)
+    for number in (1, 0, True, 100, 1.5, 1e300, 2**24 + 1, 2**53 + 1, -1):
+        host, x = np.zeros(2, target), xp.zeros(2, dtype=target)
+        try:
+            with np.errstate(all="ignore"):
+                host[1] = number
+        except OverflowError:
+            with pytest.raises(OverflowError):
+                x[1] = number
+            continue
+        if target.kind in "iu" and number == 1e300:
+            continue
+        x[1] = number
+        assert_same_bits(np.asarray(x), host)
+
+
+def test_rows_are_views(xp):
+    host = np.arange(24.0).reshape(2, 3, 4)
+    x = xp.asarray(host)
+    for i in (0, 1, -1, -2):
+        assert x[i].shape == (3, 4) and x[i].tolist() == host[i].tolist()
+        assert [float(row[2]) for row in x[i]] == host[i][:, 2].tolist()
+    row = x[1][2]
+    row[0] = -1.0
+    x[1, 2, 1] = -2.0
+    assert x[1, 2].tolist() == [-1.0, -2.0, 22.0, 23.0] == row.tolist()
+    for bad in (2, -3, 2**70):
+        with pytest.raises(IndexError):
+            x[bad]
+    pending = x * 2
+    x[0][1][2] = 100.0
+    assert float(pending[0, 1, 2]) == 12.0 and float(x[0, 1, 2]) == 100.0
+    empty = xp.zeros((2, 0, 3))
+    assert empty[1].shape == (0, 3) and len(empty[1]) == 0
+    assert xp.zeros((0, 3)).tolist() == []
+    with pytest.raises(IndexError):
+        xp.zeros((0, 3))[0]
+
+
+def test_with_numbers_in_memory_and_where_memory_is_shared(xp):
+    x = xp.asarray([1.0, 2.0, 4.0])
+    total = xp.sum(x)
+    for _ in range(2):
+        assert float(total + x[1]) == 9.0 and float(x[1] - total) == -5.0 and float(total * 2) == 14.0
+        assert (x[0] < total) and x[2] > x[0]
+        seen = np.from_dlpack(x) if x.device.backend == "cpu" else None  # from here on others may write
+    if seen is not None:
+        seen[0] = 3.0
+        assert float(x[0]) == 3.0 and float(x[0] + x[1]) == 5.0 and float(-x[0]) == -3.0 and float(xp.sqrt(x[2])) == 2.0
+        x[1] = 7.0
+        assert seen.tolist() == [3.0, 7.0, 4.0]
+
+
+def test_errors_are_of_the_python_methods(xp):
+    x = xp.asarray([1.0, 2.0])
+    for use in (
+        lambda: x["a"],
+        lambda: x[1.0],
+        lambda: x[0, 0],
+        lambda: x[2],
+        lambda: x.__setitem__(x, 1, 2),
+        lambda: x.__setitem__(0),
+        lambda: operator.setitem(x, 5, 1.0),
+        lambda: operator.setitem(x, 0, "text"),
+        lambda: x[0] + "text",
+        lambda: x[0] & 1,
+        lambda: operator.index(x[0]),
+        lambda: float(x),
+        lambda: bool(x),
+    ):
+        with pytest.raises((TypeError, IndexError, ValueError)):
+            use()
+    assert x.tolist() == [1.0, 2.0]
+
+
+def test_references_of_elements_are_counted(carried, xp):
+    x, matrix, n = xp.asarray([1.0, 2.5, 3.0]), xp.asarray([[1.0, 2.0]]), xp.asarray([1, 2])
+    xp.realize(x + 1)
+    tracked = [x.args, x.keep, x.dims, x.keep[0], matrix.dims, matrix.keep, x.sig, x.sig.element, n.sig.element]
+
+    def use():
+        total = 0.0
+        for i in range(300):
+            total += x[i % 3] * matrix[0][1] - matrix[0, n[0]] + n[1]
+            total -= -(abs(x[n[0]]) ** 2)
+            x[n[0]] = matrix[0, 1]
+            assert x[0] < x[2] and {x[0]: 1}[1.0] and [1, 2, 3][n[1]] and float(n[0])
+            for wrong in (lambda: x[3], lambda: x[0] + "text", lambda: operator.setitem(x, 0, "text")):
+                with pytest.raises((IndexError, TypeError, ValueError)):
+                    wrong()
+
+    use()
+    collect()
+    before = [getrefcount(item) for item in tracked]
+    use()
+    collect()
+    assert all(abs(getrefcount(item) - count) < 20 for item, count in zip(tracked, before, strict=True))
+
+
+def test_native_code_comes_without_a_kernel(device):
+    """A loop over elements alone fetches it after a while."""
+    program = """
+import nbx_array as xp
+from nbx_array._array import Array, MANY_STEPS
+from nbx_array.backend import objects
+xp.set_device("cpu")
+x, total = xp.asarray([1.0, 2.0]), 0.0
+for i in range(MANY_STEPS):
+    total += x[i % 2]
+assert float(total) == 1.5 * MANY_STEPS
+assert not objects.AVAILABLE or type(vars(Array)["__getitem__"]).__name__ == "method_descriptor"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_methods_of_elements_can_be_inspected(xp):
+    xp.realize(xp.ones(3) + 1)
+    array = type(xp.ones(1))
+    assert str(inspect.signature(array.__getitem__)) == "(self, key, /)"
+    assert str(inspect.signature(array.__setitem__)).replace(": Any", "").split(" ->")[0] == "(self, key, value, /)"
