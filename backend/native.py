@@ -182,6 +182,8 @@ RESERVED_WORDS = 2
 _PYTHON_FUNCTIONS = {
     "PyBytes_AsString": "ptr (ptr)",
     "PyFloat_AsDouble": "double (ptr)",
+    "PyComplex_RealAsDouble": "double (ptr)",
+    "PyComplex_ImagAsDouble": "double (ptr)",
     "PyLong_AsLongLong": "i64 (ptr)",
     "PyLong_AsUnsignedLongLong": "i64 (ptr)",
     "PyErr_Occurred": "ptr ()",

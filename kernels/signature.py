@@ -151,9 +151,22 @@ def leaf(dtype: np.dtype, device: Device, *, general: bool = False, aligned: boo
     return sig
 
 
+def _pair(part: Any, name: str) -> Any:
+    """The ctypes object of a complex number."""
+
+    def get(self: Any) -> complex:
+        return complex(self.real, self.imag)
+
+    def put(self: Any, value: complex) -> None:
+        self.real, self.imag = value.real, value.imag
+
+    return type(name, (ctypes.Structure,), {"_fields_": [("real", part), ("imag", part)], "value": property(get, put)})
+
+
 _CELLS: dict[str, Any] = {"b1": ctypes.c_bool, "f4": ctypes.c_float, "f8": ctypes.c_double}
 _CELLS |= {f"i{n}": getattr(ctypes, f"c_int{8 * n}") for n in (1, 2, 4, 8)}
 _CELLS |= {f"u{n}": getattr(ctypes, f"c_uint{8 * n}") for n in (1, 2, 4, 8)}
+_CELLS |= {"c8": _pair(ctypes.c_float, "Complex64"), "c16": _pair(ctypes.c_double, "Complex128")}
 VALUE_DTYPES = tuple(_CELLS)
 """The dtypes whose elements on the CPU carry their value when they are read."""
 _ELEMENTS: dict[tuple[np.dtype, Device], Sig] = {}

@@ -6,14 +6,12 @@ Every operation of a small array goes through both. In Python they take 0.25 and
 from __future__ import annotations
 
 from collections.abc import Callable
+from string import Template
 from typing import Any
 
 from nbx_array.backend import native, objects
 from nbx_array.backend.contract import Device
-from nbx_array.backend.objects import count, load, store, word
 from nbx_array.memory.storage import Storage
-
-_SLOTS = ("home", "nbytes", "ptr", "readers", "shared")
 
 
 def small_storage(device: Device) -> Any:
@@ -29,8 +27,7 @@ def small_storage(device: Device) -> Any:
 
     SmallStorage.device = device
     if objects.AVAILABLE:
-        text = _finaliser(objects.slot_offsets(SmallStorage, _SLOTS))
-        code = objects.load_code(text, ["finalise"], [None])
+        code = objects.load_code(_FINALISE, ["finalise"], {"storage": SmallStorage}, {"none": None})
         SmallStorage.__del__ = native.method(  # type: ignore[method-assign]
             SmallStorage, code["finalise"], native.METH_NOARGS, "__del__($self, /)"
         )
@@ -42,8 +39,9 @@ def small_allocator(
 ) -> Callable[[int], Storage]:
     """The function that pops a block from the bin of its size, ``free[bits of nbytes - 1]``, or calls another."""
     if objects.AVAILABLE:
-        text = _allocator(objects.slot_offsets(cls, _SLOTS), alignment, len(free))
-        code = objects.load_code(text, ["allocate"], [cls, (), False, allocate_slowly, *free])
+        text = _ALLOCATE.substitute(low_bits=alignment - 1, bins=len(free))
+        words = {"class": cls, "readers": (), "shared": False, "slowly": allocate_slowly}
+        code = objects.load_code(text, ["allocate"], {"storage": cls}, words, {"free": free})
         return native.function(code["allocate"], native.METH_O, "allocate(nbytes, /)")
     low_bits = alignment - 1
 
@@ -64,49 +62,69 @@ def small_allocator(
     return allocate
 
 
-def _finaliser(slot: dict[str, int]) -> str:
-    return (
-        "define ptr @finalise(ptr %self, ptr %ignored) {\n"
-        + load("home", "%self", slot["home"])
-        + load("ptr", "%self", slot["ptr"])
-        + "  %appended = call i32 @PyList_Append(ptr %home, ptr %ptr)\n"
-        "  %refused = icmp ne i32 %appended, 0\n  br i1 %refused, label %failed, label %done\n"
-        "failed:\n  ret ptr null\ndone:\n" + word("none", 0) + count("none") + "  ret ptr %none\n}\n"
-    )
+_FINALISE = """
+define ptr @finalise(ptr %self, ptr %ignored) {
+  %home = slot storage.home %self
+  %ptr = slot storage.ptr %self
+  %appended = call i32 @PyList_Append(ptr %home, ptr %ptr)
+  %refused = icmp ne i32 %appended, 0
+  br i1 %refused, label %failed, label %done
+failed:
+  ret ptr null
+done:
+  %none = word none
+  count %none
+  ret ptr %none
+}
+"""
 
-
-def _allocator(slot: dict[str, int], alignment: int, bins: int) -> str:
-    return (
-        "declare i64 @llvm.ctlz.i64(i64, i1)\ndeclare i64 @llvm.smax.i64(i64, i64)\n"
-        "define ptr @allocate(ptr %ignored, ptr %nbytes) {\n"
-        "  %asked = call i64 @PyLong_AsLongLong(ptr %nbytes)\n"
-        "  %positive = call i64 @llvm.smax.i64(i64 %asked, i64 1)\n"
-        "  %last = sub i64 %positive, 1\n"
-        f"  %ones = or i64 %last, {alignment - 1}\n"
-        "  %zeros = call i64 @llvm.ctlz.i64(i64 %ones, i1 true)\n"
-        "  %bin = sub i64 64, %zeros\n"
-        f"  %small = icmp slt i64 %bin, {bins}\n"
-        "  %sensible = icmp sge i64 %asked, 0\n"
-        "  %quick = and i1 %small, %sensible\n"
-        "  br i1 %quick, label %look, label %slow\nlook:\n"
-        "  %place = add i64 %bin, 4\n" + word("home", "%place") + "  %size = call i64 @PyList_Size(ptr %home)\n"
-        "  %some = icmp sgt i64 %size, 0\n  br i1 %some, label %take, label %slow\ntake:\n"
-        "  %top = sub i64 %size, 1\n"
-        "  %ptr = call ptr @PyList_GetItem(ptr %home, i64 %top)\n"
-        + count("ptr")
-        + "  %cut = call i32 @PyList_SetSlice(ptr %home, i64 %top, i64 %size, ptr null)\n"
-        + word("class", 0)
-        + "  %new = call ptr @PyType_GenericAlloc(ptr %class, i64 0)\n"
-        "  %no_memory = icmp eq ptr %new, null\n  br i1 %no_memory, label %give_back, label %fill\n"
-        "give_back:\n  %appended = call i32 @PyList_Append(ptr %home, ptr %ptr)\n  ret ptr null\n"
-        "fill:\n"
-        + word("readers", 1)
-        + word("shared", 2)
-        + count("home", "nbytes", "readers", "shared")
-        + "".join(store(name, "%new", slot[name]) for name in ("home", "nbytes", "ptr", "readers", "shared"))
-        + "  ret ptr %new\nslow:\n"
-        "  call void @PyErr_Clear()\n"  # of what is no integer
-         + word("slowly", 3) + "  %argument = alloca ptr\n  store ptr %nbytes, ptr %argument\n"
-        "  %result = call ptr @PyObject_Vectorcall(ptr %slowly, ptr %argument, i64 1, ptr null)\n"
-        "  ret ptr %result\n}\n"
-    )
+_ALLOCATE = Template("""
+declare i64 @llvm.ctlz.i64(i64, i1)
+declare i64 @llvm.smax.i64(i64, i64)
+define ptr @allocate(ptr %ignored, ptr %nbytes) {
+  %argument = alloca ptr
+  %asked = call i64 @PyLong_AsLongLong(ptr %nbytes)
+  %positive = call i64 @llvm.smax.i64(i64 %asked, i64 1)
+  %last = sub i64 %positive, 1
+  %ones = or i64 %last, $low_bits
+  %zeros = call i64 @llvm.ctlz.i64(i64 %ones, i1 true)
+  %bin = sub i64 64, %zeros
+  %small = icmp slt i64 %bin, $bins
+  %sensible = icmp sge i64 %asked, 0
+  %quick = and i1 %small, %sensible
+  br i1 %quick, label %look, label %slow
+look:
+  %home = word free[%bin]
+  %size = call i64 @PyList_Size(ptr %home)
+  %some = icmp sgt i64 %size, 0
+  br i1 %some, label %take, label %slow
+take:
+  %top = sub i64 %size, 1
+  %ptr = call ptr @PyList_GetItem(ptr %home, i64 %top)
+  count %ptr
+  %cut = call i32 @PyList_SetSlice(ptr %home, i64 %top, i64 %size, ptr null)
+  %class = word class
+  %new = call ptr @PyType_GenericAlloc(ptr %class, i64 0)
+  %no_memory = icmp eq ptr %new, null
+  br i1 %no_memory, label %give_back, label %make
+give_back:
+  %appended = call i32 @PyList_Append(ptr %home, ptr %ptr)
+  ret ptr null
+make:
+  %readers = word readers
+  %shared = word shared
+  count %home, %nbytes, %readers, %shared
+  fill storage.home %new, %home
+  fill storage.nbytes %new, %nbytes
+  fill storage.ptr %new, %ptr
+  fill storage.readers %new, %readers
+  fill storage.shared %new, %shared
+  ret ptr %new
+slow:
+  call void @PyErr_Clear() ; of what is no integer
+  %slowly = word slowly
+  store ptr %nbytes, ptr %argument
+  %result = call ptr @PyObject_Vectorcall(ptr %slowly, ptr %argument, i64 1, ptr null)
+  ret ptr %result
+}
+""")

@@ -267,16 +267,15 @@ def beside_ndarray(name: str, ndarray: np.ndarray, device: Device) -> Array:
 def _with_elements(name: str, left: Any, right: Any) -> Array | None:
     """An operator where an operand is an element that was read; None for what takes the way of all arrays."""
     if type(left) is Array:
-        sig, a = left.sig, left.args
+        sig, a = left.sig, _elements.value(left)
         if type(right) is Array:
             if right.sig is not sig:
                 return None
-            b = right.args[0]
+            b = _elements.value(right)
         else:
             b = _elements.value_of(sig, right)
-        a = a[0]
     else:
-        sig, b = right.sig, right.args[0]
+        sig, b = right.sig, _elements.value(right)
         a = _elements.value_of(sig, left)
     compute = _elements.TABLES[sig.dtype.str[1:]].get(name)
     if compute is None or a is None or b is None:
@@ -300,7 +299,7 @@ def _element(sig: Any, value: Any) -> Array:
     new = Array()
     new.sig = sig
     new.dims = ()
-    new.args = (value,)
+    new.args = (value,) if type(value) is not complex else (value.real, value.imag)
     new.keep = ()
     return new
 
@@ -556,7 +555,7 @@ class Array(Methods, Expression):
 
     @real.setter
     def real(self, value: Any) -> None:
-        part("real", self)[...] = value
+        _writable_part("real", self)[...] = value
 
     @property
     def imag(self) -> Array:
@@ -567,7 +566,7 @@ class Array(Methods, Expression):
     def imag(self, value: Any) -> None:
         if self.dtype.kind != "c":
             raise TypeError(f"imag: an array of dtype {self.dtype} has no imaginary part to set")
-        part("imag", self)[...] = value
+        _writable_part("imag", self)[...] = value
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Array:
         """The array on a device: itself if it lies there, else a copy.
@@ -701,7 +700,7 @@ class Array(Methods, Expression):
         if place is None:
             return False
         if type(value) is Array and value.sig is element:
-            number = value.args[0]
+            number = _elements.value(value)
         else:
             number = _elements.value_of(element, value)
             if number is None:
@@ -767,7 +766,7 @@ class Array(Methods, Expression):
     def _first(self) -> Any:
         sig, args = self.sig, self.args
         if sig.read is not None:
-            return args[0]
+            return _elements.value(self)
         questions: list[Callable[[Any], bool]] = []
         while sig.op in _QUESTIONS:
             (kid,) = sig.kids
@@ -918,9 +917,8 @@ def asnumpy(x: Array) -> np.ndarray:
     """A NumPy array with a copy of the elements. Waits for the device. Raises TypeError for what is no array."""
     if not isinstance(x, Array):
         raise TypeError(f"asnumpy: expected an array, got {describe(x)}")
-    sig, args = x.sig, x.args
-    if sig.read is not None and not x.dims:
-        return np.array(args[0], sig.dtype)
+    if x.sig.read is not None and not x.dims:
+        return np.array(_elements.value(x), x.sig.dtype)
     if x.sig.op != "leaf":
         realize(x)
     if x.sig.device.backend != "cpu":
@@ -970,7 +968,7 @@ def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype, device: Device, 
 def as_value(value: Any, shape: tuple[int, ...], dtype: np.dtype, device: Device, name: str) -> Array:
     """Anything assignable as an expression of the given shape and dtype on the given device."""
     if isinstance(value, Array) and value.sig.read is not None and value.sig.dtype != dtype:
-        value = value.sig.dtype.type(value.args[0])  # an element is cast, or refused, as NumPy's scalar
+        value = value.sig.dtype.type(_elements.value(value))  # an element is cast, or refused, as NumPy's scalar
     if not isinstance(value, Array):
         if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
             if dtype.kind not in "bc" and isinstance(value, complex):
@@ -1186,10 +1184,20 @@ def refuse_negative(base: Any, exponent: Any) -> None:
 _looked_up_pow = _binary("pow")
 
 
+def _writable_part(name: str, x: Array) -> Array:
+    if x.sig.read is not None:
+        raise AttributeError(
+            f"{name}: an element that was read is a value, as NumPy's scalars are; set it in its array"
+        )
+    return part(name, x)
+
+
 def part(name: str, x: Any) -> Array:
     """The real or imaginary part: a view of a complex array."""
     if not isinstance(x, Array) or x.sig.dtype.kind != "c":
         return x if isinstance(x, Array) and name == "real" else unary(name, x)
+    if x.sig.read is not None:
+        return _element(leaf(component(x.sig.dtype), x.sig.device).element, getattr(_elements.value(x), name))
     view = x.memory()
     strides = tuple(2 * stride for stride in view.strides)
     return from_view(

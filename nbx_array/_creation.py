@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nbx_array import _elementwise, _order
+from nbx_array import _elements, _elementwise, _order
 from nbx_array._array import Array, as_value, cast, filled, from_numpy, import_view, packed, view_of
 from nbx_array._array import copy as copied
 from nbx_array._data_types import as_dtype
@@ -214,7 +214,7 @@ def _with_values(obj: Any) -> Any:
     """Nested sequences with NumPy's scalars for elements that carry their values."""
     if isinstance(obj, (list, tuple)):
         return [_with_values(x) for x in obj]
-    return obj.sig.dtype.type(obj.args[0]) if isinstance(obj, Array) else obj
+    return obj.sig.dtype.type(_elements.value(obj)) if isinstance(obj, Array) else obj
 
 
 def _leaves(obj: Any) -> Iterator[Any]:

@@ -13,14 +13,22 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from nbx_array.kernels.signature import Sig
+from nbx_array.kernels.signature import VALUE_DTYPES, Sig
 
 _EXACT_INTEGERS = 2**53  # a float64 holds the integers up to here
+
+
+def value(element: Any) -> Any:
+    """The Python number that an element carries: its arguments as a kernel takes them, of a complex one two."""
+    args = element.args
+    return args[0] if len(args) == 1 else complex(*args)
 
 
 def value_of(sig: Sig, other: Any) -> Any:
     """A Python scalar as a value of an element's dtype, None where it is not one without more ado."""
     kind = sig.dtype.kind
+    if kind == "c":
+        return complex(other) if type(other) in (complex, float) and sig.itemsize == 16 else None
     if type(other) is float:
         return other if kind == "f" and sig.itemsize == 8 else None
     if type(other) is int:
@@ -120,7 +128,10 @@ def _table(code: str) -> dict[str, tuple[Compute, bool]]:
     """The operations on two values of one dtype, each with whether its result is a truth value."""
     found = {name: (function, True) for name, function in _COMPARISONS.items()}
     arithmetic = dict(_ARITHMETIC)
-    if code[0] == "f":
+    if code[0] == "c":
+        found = {name: found[name] for name in ("equal", "not_equal")}
+        arithmetic = {name: arithmetic[name] for name in ("add", "subtract") if code == "c16"}
+    elif code[0] == "f":
         arithmetic |= {"divide": _divide, "remainder": _real_remainder}
         if code == "f4":
             arithmetic = {name: _rounded(function) for name, function in arithmetic.items()}
@@ -134,5 +145,5 @@ def _table(code: str) -> dict[str, tuple[Compute, bool]]:
     return found | {name: (function, False) for name, function in arithmetic.items()}
 
 
-TABLES = {code: _table(code) for code in ("b1", "f4", "f8", *(kind + size for kind in "iu" for size in "1248"))}
+TABLES = {code: _table(code) for code in VALUE_DTYPES}
 """Operations with a kernel's bits; they give None for what Python does otherwise (a division by zero)."""

@@ -287,7 +287,7 @@ class _Scratch(threading.local):
     """Memory of each thread for one element."""
 
     def __init__(self) -> None:
-        self.cell = ctypes.c_int64()
+        self.cell = (ctypes.c_int64 * 2)()
         self.address = ctypes.addressof(self.cell)
 
 
@@ -305,7 +305,9 @@ def _settled(new: Any) -> Any:
     else:
         realize(new)
         address = new.args[0]
-    new.args, new.sig, new.keep = (element.read(address).value,), element, ()
+    value = element.read(address).value
+    new.args = (value,) if type(value) is not complex else (value.real, value.imag)
+    new.sig, new.keep = element, ()
     return new
 
 

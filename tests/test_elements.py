@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from table import assert_same_bits
 
-DTYPES = [np.dtype(t) for t in ("?", "i1", "i8", "u1", "u8", "f4", "f8", "c16")]
+DTYPES = [np.dtype(t) for t in ("?", "i1", "i8", "u1", "u8", "f4", "f8", "c8", "c16")]
 ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod)
 OPERATORS = (*ARITHMETIC, operator.and_, operator.or_, operator.xor, operator.lt, operator.eq)
 
@@ -191,6 +191,55 @@ def test_of_two_dtypes(left, xp, carried):
                 for got in (op(x[i], y[j]), op(x[i], b[j])):
                     assert got.dtype == wanted.dtype and got.shape == (), (op, left, right)
                     assert_same_bits(np.asarray(got), wanted[i, j])
+
+
+@pytest.mark.parametrize("left", [np.dtype("c8"), np.dtype("c16")], ids=str)
+def test_with_complex_ones(left, xp, carried):
+    """As our arrays have them, whose products do not overflow where NumPy's do."""
+    numbers = [1 + 2j, -0.5j, 3e-200 + 1j, complex(np.inf, 1), complex(np.nan, 2), 1e160 - 1e150j, 0]
+    with np.errstate(over="ignore"):
+        a, single = np.array(numbers, left), np.array(numbers, "c8")
+    x = xp.asarray(a)
+    for right in (*ALL, np.dtype("c8"), np.dtype("c16")):
+        b = few(right) if right.kind != "c" else single if right.itemsize == 8 else np.array(numbers)
+        y = xp.asarray(b)
+        for op in (operator.add, operator.sub, operator.mul, operator.truediv, operator.eq, operator.ne):
+            for swapped in (False, True):
+                ours = [xp.asarray(np.ascontiguousarray(part)) for part in np.broadcast_arrays(a[:, None], b[None, :])]
+                wanted = np.asarray(op(*ours[::-1]) if swapped else op(*ours))
+                for i, j in np.ndindex(wanted.shape):
+                    got = op(y[j], x[i]) if swapped else op(x[i], y[j])
+                    assert got.dtype == wanted.dtype and got.shape == ()
+                    assert_same_bits(np.asarray(got), wanted[i, j])
+    for number in (2, 0.5, 1j, 2 + 3j, True):
+        for op in (operator.add, operator.mul, operator.truediv, operator.eq):
+            for wanted, got in (
+                (op(x, number), [op(e, number) for e in x]),
+                (op(number, x), [op(number, e) for e in x]),
+            ):
+                assert all(e.dtype == wanted.dtype for e in got)
+                assert_same_bits(np.asarray(got), np.asarray(wanted))
+    for e, scalar in zip(x, a, strict=True):
+        assert complex(e) == complex(scalar) or scalar != scalar
+        assert bool(e) == bool(scalar) and hash(complex(e)) == hash(e) or scalar != scalar
+        assert_same_bits(np.asarray(e.real), scalar.real)
+        assert_same_bits(np.asarray(e.imag), scalar.imag)
+        assert_same_bits(np.asarray(-e), -scalar)
+        assert_same_bits(np.asarray(abs(e)), np.asarray(abs(xp.asarray([scalar])))[0])
+        assert_same_bits(np.asarray(e**2), np.asarray(xp.asarray([scalar]) ** 2)[0])
+        with pytest.raises(TypeError):
+            float(e)
+        with pytest.raises(TypeError):
+            int(e)
+        with pytest.raises(AttributeError):
+            e.real = 2.0
+    x[0], x[1], x[-1] = x[1], 2, y[0]
+    a[0], a[1], a[-1] = a[1], 2, np.asarray(y[0])
+    assert_same_bits(np.asarray(x), a)
+    target = xp.zeros(2)
+    with pytest.warns(np.exceptions.ComplexWarning):
+        target[0] = x[1]
+    assert target.tolist() == [2.0, 0.0]
 
 
 @pytest.mark.parametrize("dtype", ALL, ids=str)
