@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from nbx_array.kernels import signature
 
 THREADS = 8
 
@@ -73,6 +74,20 @@ def test_new_signatures_everywhere(xp):
 
     a = np.arange(33, dtype=np.int16)
     assert together(work) == [((((a ^ 5) + n) & 127) * 3 - a).tolist() for n in range(THREADS)]
+
+
+def test_signatures_of_arrays_are_whole_when_others_find_them(xp, device, monkeypatch):
+    dtypes = [np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)]
+
+    def work(number):
+        for dtype in dtypes:
+            x = xp.full((3,), number, dtype=dtype, device=device)
+            assert int((x + x)[1]) == int(x[0] + x[0]) == 2 * number
+
+    for _ in range(20):
+        for table in ("_LEAVES", "_SCALARS"):  # as in a process that has met none of them
+            monkeypatch.setattr(signature, table, {})
+        together(work)
 
 
 def test_indices_out_of_range_are_their_own_threads_errors(xp, device):
