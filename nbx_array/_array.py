@@ -104,20 +104,21 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
     """An operator method. Its fast path is two dictionary look-ups; everything else is `_slow_binary`'s."""
 
     def method(self: Array, other: Any, /) -> Any:
-        sig, args, keep = self.sig, self.args, self.keep
+        before, args, keep = self.sig, self.args, self.keep
+        right = None
         try:
             if type(other) is Array:
                 if other is self:
-                    sig = sig.binary[name][SAME]
+                    sig = before.binary[name][SAME]
                 else:
                     right, more, kept = other.sig, other.args, other.keep
-                    sig = sig.binary[name][right]
+                    sig = before.binary[name][right]
                     if self.dims != other.dims:
                         return _slow_binary(name, self, other)
                     args = args + more
                     keep = keep + kept
             else:
-                sig = sig.binary[name][type(other)]
+                sig = before.binary[name][type(other)]
                 args = (*args, other)
         except KeyError:
             return _slow_binary(name, self, other)
@@ -127,8 +128,10 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
         new.args = args
         new.keep = keep
         if sig.inside:
-            new.sources = (self, other) if type(other) is Array and other is not self else (self,)
+            new.sources = (self, other) if right is not None else (self,)
         _push(new)
+        if self.sig is not before or (right is not None and other.sig is not right):  # see the module `_expression`
+            return method(self, other)
         return new
 
     def missed(self: Array, other: Any, /) -> Any:
@@ -143,9 +146,9 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
         return _slow_binary(name, other, self) if _is_scalar(other) or isinstance(other, SEQUENCES) else NotImplemented
 
     def method(self: Array, other: Any, /) -> Any:
-        sig, args, keep = self.sig, self.args, self.keep
+        before, args, keep = self.sig, self.args, self.keep
         try:
-            sig = sig.reflected[name][type(other)]
+            sig = before.reflected[name][type(other)]
         except KeyError:
             return missed(self, other)
         new = Array()
@@ -156,7 +159,7 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
         if sig.inside:
             new.sources = (self,)
         _push(new)
-        return new
+        return new if self.sig is before else method(self, other)
 
     _operators[method] = "reflected", name, missed
     return method
@@ -185,35 +188,41 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
             return found
     if type(right) is int and type(left) is Array and left.sig.dtype.kind == "f" and abs(right) < 2**53:
         right = float(right)
-        args, keep = left.args, left.keep
-        sig = left.sig.binary.get(name, {}).get(float)
+        before, args, keep = left.sig, left.args, left.keep
+        sig = before.binary.get(name, {}).get(float)
         if sig is not None:
-            return _deferred(sig, left.dims, (*args, right), keep, source=left)
+            new = _deferred(sig, left.dims, (*args, right), keep, source=left)
+            return new if left.sig is before else _slow_binary(name, left, right)
     elif type(left) is int and type(right) is Array and right.sig.dtype.kind == "f" and abs(left) < 2**53:
         left = float(left)
-        args, keep = right.args, right.keep
-        sig = right.sig.reflected.get(name, {}).get(float)
+        before, args, keep = right.sig, right.args, right.keep
+        sig = before.reflected.get(name, {}).get(float)
         if sig is not None:
-            return _deferred(sig, right.dims, (left, *args), keep, source=right)
+            new = _deferred(sig, right.dims, (left, *args), keep, source=right)
+            return new if right.sig is before else _slow_binary(name, left, right)
     x = snapshot(left) if type(left) is Array else left
     y = x if right is left else snapshot(right) if type(right) is Array else right
+    new = None
     if type(left) is Array:
         if type(right) is Array:
             sig = x.sig.successors.get((name, SAME if left is right else y.sig, False))
             if sig is not None:
                 parts = (layout(x),) if left is right else (layout(x), layout(y))
                 shape, geo = broadcast_operands(name, *parts)
-                if left is right:
-                    return _deferred(sig, shape, x.args, x.keep, geo)
-                return _deferred(sig, shape, x.args + y.args, x.keep + y.keep, geo)
+                args, keep = (x.args, x.keep) if left is right else (x.args + y.args, x.keep + y.keep)
+                new = _deferred(sig, shape, args, keep, geo)
         elif type(right) is float:
             sig = x.sig.successors.get((name, float, False))
             if sig is not None:
-                return _deferred(sig, x.dims, (*x.args, right), x.keep, x.geo)
+                new = _deferred(sig, x.dims, (*x.args, right), x.keep, x.geo)
     elif type(left) is float:
         sig = y.sig.successors.get((name, float, True))
         if sig is not None:
-            return _deferred(sig, y.dims, (left, *y.args), y.keep, y.geo)
+            new = _deferred(sig, y.dims, (left, *y.args), y.keep, y.geo)
+    if new is not None:
+        if (x is not left and x.sig is not left.sig) or (y is not right and y.sig is not right.sig):
+            return _slow_binary(name, left, right)  # see the module `_expression`
+        return new
     other = right if isinstance(left, Array) else left
     if type(other) in _PYTHON_SCALARS:
         found = combined(Array, name, (left, right))
@@ -299,7 +308,7 @@ def _deferred(
 def _one_array(name: str, x: Any) -> Any:
     """A function of one array: a look-up in the signature's table, or the slow path."""
     if type(x) is Array:
-        before, args, keep = x.sig, x.args, x.keep
+        before, args, keep, geo = x.sig, x.args, x.keep, x.geo if x.sig.general else None
         sig = before.unary.get(name)
         if sig is not None:
             new = Array()
@@ -308,11 +317,11 @@ def _one_array(name: str, x: Any) -> Any:
             new.args = args
             new.keep = keep
             if sig.general:
-                new.geo = x.geo
+                new.geo = geo
             if sig.inside:
                 new.sources = (x,)
             _push(new)
-            return new
+            return new if x.sig is before else _one_array(name, x)
     return apply(Array, name, x)
 
 
@@ -905,7 +914,8 @@ def open_to_others(storage: Any) -> None:
 def copy(x: Array) -> Array:
     """The deferred copy of an array."""
     now = snapshot(x)
-    return _deferred(copy_of(now.sig), now.dims, now.args, now.keep, now.geo if now.sig.general else None)
+    new = _deferred(copy_of(now.sig), now.dims, now.args, now.keep, now.geo if now.sig.general else None)
+    return new if x.sig is now.sig else copy(x)  # see the module `_expression`
 
 
 def packed(x: Array) -> Array:
@@ -921,7 +931,8 @@ def cast(x: Array, dtype: np.dtype) -> Array:
     sig = now.sig.successors.get(("astype", dtype))
     if sig is None:
         return combine(Array, "astype", None, dtype, [x], x.sig.device)
-    return _deferred(sig, now.dims, now.args, now.keep, now.geo if sig.general else None, x)
+    new = _deferred(sig, now.dims, now.args, now.keep, now.geo if sig.general else None, x)
+    return new if x.sig is now.sig else cast(x, dtype)  # see the module `_expression`
 
 
 def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype, device: Device, name: str) -> Array:
@@ -1016,8 +1027,6 @@ def assign_in_place(target: Array, result: Array, name: str) -> Array:
             )
         result = cast(result, dtype)
     if target.sig.op == "leaf":
-        if _journal.notes and _journal.notes[-1] is result:  # nothing else refers to it
-            _journal.notes[-1] = target
         write(target, result)
     else:
         operands = target.keep

@@ -7,7 +7,8 @@ not hit goes to the Python method, so that the native code decides nothing and r
 interface cannot be reached, or its objects do not lie as expected, the Python methods stay.
 
 Which references are held when: an allocation may collect garbage, that may run Python code, and another thread may then
-realise the operand. So everything read from an operand is counted before the first allocation.
+realise the operand. So everything read from an operand is counted before the first allocation, and its signature looked
+at once more in the end (see `nbx_array._expression`).
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ _SIG_SLOTS = ("binary", "reflected", "unary", "inside", "general")
 _WORDS = ("array_type", "notes", "same", "true")  # further words: each operator's name and its Python method
 
 
-def _finish(array: Mapping[str, int]) -> str:
-    """The end of each function: an array of %found, %dims, %all_args, %all_keep and %sources, all of them owned."""
+def _finish(array: Mapping[str, int], check: str) -> str:
+    """The end of each function: an array of %found, %dims, %all_args, %all_keep and %sources, all of them owned.
+
+    `check` are lines that tell whether operands are no longer what they were, in %changed: then it is a miss.
+    """
     return (
         "  %new = call ptr @PyType_GenericAlloc(ptr %array_type, i64 0)\n"
         "  %no_memory = icmp eq ptr %new, null\n"
@@ -54,7 +58,13 @@ def _finish(array: Mapping[str, int]) -> str:
         "  %refused = icmp ne i32 %appended, 0\n"
         "  br i1 %refused, label %undo, label %done\n"
         "undo:\n  call void @Py_DecRef(ptr %new)\n  ret ptr null\n"
-        "done:\n  ret ptr %new\n"
+        "done:\n"
+        + load("sig_now", "%self", array["sig"])
+        + "  %self_changed = icmp ne ptr %sig_now, %sig\n"
+        + check
+        + "  br i1 %changed, label %again, label %well\n"
+        "again:\n  call void @Py_DecRef(ptr %new)\n  br label %miss\n"
+        "well:\n  ret ptr %new\n"
     )
 
 
@@ -123,7 +133,14 @@ def _binary(table: str, array: Mapping[str, int], sig: Mapping[str, int]) -> str
         "  %all_keep = phi ptr [ %joined_keep, %join ], [ %joined_keep, %join_parts ],"
         " [ %keep, %own ], [ %keep, %own_part ]\n"
         "  %sources = phi ptr [ null, %join ], [ %both, %join_parts ], [ null, %own ], [ %single, %own_part ]\n"
-        + _finish(array)
+        + _finish(
+            array,
+            "  %looked_at = select i1 %joins, ptr %other, ptr %self\n"
+            + load("other_now", "%looked_at", array["sig"])
+            + "  %was = select i1 %joins, ptr %key, ptr %sig\n"
+            "  %other_changed = icmp ne ptr %other_now, %was\n"
+            "  %changed = or i1 %self_changed, %other_changed\n",
+        )
         + "miss:\n"
         "  %method_index = add i64 %operator, 1\n"
         + word("method", "%method_index")
@@ -157,7 +174,7 @@ def _unary(array: Mapping[str, int], sig: Mapping[str, int]) -> str:
         + "  %inside = icmp eq ptr %inside_flag, %true\n  br i1 %inside, label %part, label %make\n"
         "part:\n  %single = call ptr (i64, ...) @PyTuple_Pack(i64 1, ptr %self)\n  br label %make\n"
         "make:\n  %sources = phi ptr [ null, %hit ], [ %single, %part ]\n"
-        + _finish(array)
+        + _finish(array, "  %changed = or i1 %self_changed, false\n")
         + "miss:\n  ret ptr null\n}\n"
     )
 

@@ -197,7 +197,7 @@ def combine(
     _limit(operands)
     originals = [x for x in operands if isinstance(x, Expression)]
     frozen = {id(x): snapshot(x) for x in originals}
-    operands = [frozen.get(id(x), x) for x in operands]
+    given, operands = operands, [frozen.get(id(x), x) for x in operands]
     kids: list[Sig] = []
     args: tuple[Any, ...] = ()
     keep: tuple[Any, ...] = ()
@@ -229,7 +229,11 @@ def combine(
     if new.sig.inside:
         new.sources = tuple(originals[:1] if same else originals)
     _remember(op, new.sig, operands, same)
-    return defer(new)
+    defer(new)
+    for x in originals:
+        if x.sig is not frozen[id(x)].sig:  # see the module `_expression`
+            return combine(cls, op, compute, result, given, device, costly=costly)
+    return new
 
 
 def combined(cls: type[Any], op: str, operands: tuple[Any, ...]) -> Any:
@@ -273,7 +277,12 @@ def combined(cls: type[Any], op: str, operands: tuple[Any, ...]) -> Any:
         new.dims, new.geo = broadcast_operands(op, *map(layout, arrays))
     if sig.inside:
         new.sources = tuple([x for x in operands if type(x) is cls])
-    return defer(new)
+    defer(new)
+    found = iter(arrays)
+    for x in operands:
+        if type(x) is cls and x.sig is not next(found).sig:  # see the module `_expression`
+            return combined(cls, op, operands)
+    return new
 
 
 def _remember(op: str, sig: Sig, operands: list[Any], same: bool) -> None:

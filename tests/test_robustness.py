@@ -56,6 +56,34 @@ def test_expressions_that_nobody_looks_at_do_not_pile_up(xp):
     assert len(_journal.notes) < 20_000
 
 
+class _Writes:
+    """A cycle whose finaliser writes to an array."""
+
+    def __init__(self, array):
+        self.array, self.myself = array, self
+
+    def __del__(self):
+        self.array[...] = -1.0
+
+
+def test_finalisers_amid_a_sweep_write_to_what_it_has_not_noted(xp):
+    """A sweep makes objects, so a collection may come in between, and its finalisers write to arrays."""
+    target = xp.realize(xp.zeros(10) + 1.0)
+    before = gc.get_threshold()
+    try:
+        for i in range(300):
+            arrays = [xp.realize(xp.zeros(10) + 1.0) for _ in range(5)]
+            pending = [x * 2.0 + 1.0 for x in arrays]
+            for x in arrays:
+                _Writes(x)
+            gc.set_threshold(1 + i % 23)
+            target[...] = 3.0  # sweeps
+            gc.set_threshold(*before)
+            assert [float(y[0]) for y in pending] == [3.0] * 5
+    finally:
+        gc.set_threshold(*before)
+
+
 @pytest.fixture
 def hasty():
     """Threads that take turns as often as they can."""
