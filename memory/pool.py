@@ -22,16 +22,15 @@ from __future__ import annotations
 
 import contextlib
 import operator
-import os
-import threading
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from nbx_array.backend import locks
 from nbx_array.backend.contract import Device, Driver, get_device, get_driver
 from nbx_array.memory.exhaustion import retry, tidy_hooks
-from nbx_array.memory.small import small_allocator, small_storage
+from nbx_array.memory.small import large_storage, small_allocator, small_storage
 from nbx_array.memory.statistics import traffic
 from nbx_array.memory.storage import Storage
 
@@ -90,9 +89,9 @@ class Pool:
         self._free: list[tuple[int, int]] = []  # large blocks: (bytes, address), sorted
         self._returned: deque[tuple[int, int, int]] = deque()  # from finalisers: (block bytes, address, asked bytes)
         self._small_class = small_storage(device)
-        self._large_class = _large_storage(device, self._returned)
+        self._large_class = large_storage(device, self._returned.append)
         self._lent: deque[Storage] = deque()  # back from consumers, whose streams may still be using them
-        self._lock = threading.RLock()
+        self._lock = locks.lock()
         self._held = 0  # bytes obtained from the driver
         self._held_small = 0  # of these, slabs
         self._cached_large = 0
@@ -325,26 +324,11 @@ class Pool:
                 self.empty_cache()
 
 
-def _large_storage(device: Device, returned: deque[tuple[int, int, int]]) -> Any:
-    """The class of storages with a block of their own; `Pool._settle` books what its finaliser appends."""
-
-    class LargeStorage(Storage):
-        __slots__ = ("block",)
-
-        block: int  # bytes of the block, which may be larger than nbytes
-
-        def __del__(self, give_back: Callable[[tuple[int, int, int]], None] = returned.append) -> None:
-            give_back((self.block, self.ptr, self.nbytes))
-
-    LargeStorage.device = device
-    return LargeStorage
-
-
 # ------------------------------------------------------------------------------------------------ pools of devices
 
 _pools: dict[int, Pool] = {}  # by id of the Device, of which there is one object a device
 _allocators: dict[int, Callable[[int], Storage]] = {}
-_pools_lock = threading.Lock()
+_pools_lock = locks.lock()
 
 
 def pool_of(device: str | Device) -> Pool:
@@ -389,15 +373,3 @@ def memory_limit(nbytes: int | None, device: str | Device) -> None:
 def empty_cache(device: str | Device) -> None:
     """Give the memory that the pool of a device keeps for reuse back to the driver."""
     pool_of(device).empty_cache()
-
-
-def _after_fork_in_child() -> None:
-    """Another thread of the parent may have held a lock, and it does not exist here."""
-    global _pools_lock
-    _pools_lock = threading.Lock()
-    for pool in _pools.values():
-        pool._lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import cmath
 import operator
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from math import inf, prod
@@ -41,7 +40,7 @@ from nbx_array._operations import (
     promote,
     scalar_arguments,
 )
-from nbx_array.backend import detect
+from nbx_array.backend import detect, locks
 from nbx_array.backend.contract import Device, get_device
 from nbx_array.kernels.signature import SAME, Sig, leaf, scalar
 from nbx_array.kernels.types import component, type_row
@@ -63,7 +62,7 @@ _operators: dict[Any, tuple[str, str, Any]] = {}  # methods with a native form: 
 
 
 _native: dict[str, Any] = {}  # the operators' native methods and `unary`, once they are installed
-_changing = threading.RLock()  # held while the ways of deferring change; a finaliser may come in between
+_changing = locks.lock()  # held while the ways of deferring change
 
 
 def defer_carefully() -> None:
@@ -186,6 +185,7 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
         found = _with_elements(name, left, right)
         if found is not None:
             return found
+    new: Array | None = None
     if type(right) is int and type(left) is Array and left.sig.dtype.kind == "f" and abs(right) < 2**53:
         right = float(right)
         before, args, keep = left.sig, left.args, left.keep
@@ -202,7 +202,6 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
             return new if right.sig is before else _slow_binary(name, left, right)
     x = snapshot(left) if type(left) is Array else left
     y = x if right is left else snapshot(right) if type(right) is Array else right
-    new = None
     if type(left) is Array:
         if type(right) is Array:
             sig = x.sig.successors.get((name, SAME if left is right else y.sig, False))
@@ -308,7 +307,8 @@ def _deferred(
 def _one_array(name: str, x: Any) -> Any:
     """A function of one array: a look-up in the signature's table, or the slow path."""
     if type(x) is Array:
-        before, args, keep, geo = x.sig, x.args, x.keep, x.geo if x.sig.general else None
+        before, args, keep = x.sig, x.args, x.keep
+        geo: Any = x.geo if before.general else None
         sig = before.unary.get(name)
         if sig is not None:
             new = Array()
@@ -746,9 +746,10 @@ class Array(Methods, Expression):
         return self._first()
 
     def _first(self) -> Any:
-        sig, args = self.sig, self.args
-        if sig.read is not None:
+        before, args, keep = self.sig, self.args, self.keep
+        if before.read is not None:
             return args[0]
+        sig = before
         questions: list[Callable[[Any], bool]] = []
         while sig.op in _QUESTIONS:
             (kid,) = sig.kids
@@ -759,8 +760,11 @@ class Array(Methods, Expression):
             sig = kid
         if sig.op != "leaf" or sig.read is not None:
             realize(self)
-            sig, questions = self.sig, []
-        value = transfer.read_element(self.keep[0], self.args[0], sig.dtype)
+            before, args, keep = self.sig, self.args, self.keep
+            sig, questions = before, []
+        value = transfer.read_element(keep[0], args[0], sig.dtype)
+        if self.sig is not before:  # see the module `_expression`
+            return self._first()
         for question in reversed(questions):
             value = question(value)
         return value
@@ -1029,13 +1033,15 @@ def assign_in_place(target: Array, result: Array, name: str) -> Array:
     if target.sig.op == "leaf":
         write(target, result)
     else:
-        operands = target.keep
-        target.sig, target.args, target.keep = result.sig, result.args, result.keep
-        target.sources = getattr(result, "sources", ()) if result.sig.inside else ()
-        if result.sig.general:
-            target.geo = result.geo
+        operands, now = target.keep, snapshot(result)
+        target.sig, target.args, target.keep = now.sig, now.args, now.keep
+        target.sources = getattr(result, "sources", ()) if now.sig.inside else ()
+        if now.sig.general:
+            target.geo = now.geo
         del operands
         _push(target)
+        if result.sig is not now.sig:  # see the module `_expression`
+            return assign_in_place(target, result, name)
     return target
 
 

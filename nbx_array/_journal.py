@@ -13,8 +13,6 @@ journal until the storages know of it, and on a storage's list until it is in me
 from __future__ import annotations
 
 import gc
-import os
-import threading
 from collections.abc import Callable, Iterator
 from math import prod
 from sys import getrefcount
@@ -22,6 +20,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 from weakref import ref
 
+from nbx_array.backend import locks
 from nbx_array.memory.exhaustion import tidy_hooks
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ notes: list[Expression] = []
 _waiting: list[ref[Expression]] = []  # survivors of sweeps, pruned when they have doubled
 _greedy: list[ref[Expression]] = []  # of these, what `sweep` has not named yet
 _prune_at = 1024
-_lock = threading.RLock()
+_lock = locks.lock()
 several_write = False
 """Whether more than one thread has written to memory that something pending may have read."""
 _writer: int | None = None  # the one that did so last
@@ -154,16 +153,6 @@ def _collecting(phase: str, info: object) -> None:
 
 
 gc.callbacks.append(_collecting)
-
-
-def _after_fork_in_child() -> None:
-    """Another thread of the parent may have held the lock, and it does not exist here."""
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _pending(note: ref[Expression]) -> bool:

@@ -209,6 +209,38 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=environment, check=True, timeout=120)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_fork_while_threads_lend_memory(device):
+    """A child does not wait for what a thread of its parent held."""
+    if device.backend != "cpu":
+        pytest.skip("a GPU that was used raises in the child")
+    program = """
+import os, sys, threading
+import numpy as np
+import nbx_array as xp
+sys.setswitchinterval(1e-6)
+x, rng = xp.realize(xp.arange(5.0)), xp.random.default_rng(1)
+def lend():
+    while True:
+        held = np.asarray(x)
+        y = x + rng.random(5)
+        del held
+        y[...] = 1
+for _ in range(3):
+    threading.Thread(target=lend, daemon=True).start()
+for _ in range(15):
+    child = os.fork()
+    if not child:
+        held = np.asarray(x)
+        os._exit(0 if float((x + rng.random(5))[1]) >= 1.0 else 1)
+    if os.waitpid(child, 0)[1]:
+        os._exit(1)
+os._exit(0)
+"""
+    environment = {**os.environ, "NBX_BACKEND": "cpu"}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=environment, check=True, timeout=120)
+
+
 def test_membership_of_other_types(xp):
     x = xp.arange(3.0)
     assert 2 in x and 5 not in x and None not in x and "a" not in x
