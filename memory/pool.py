@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nbx_array.backend import locks
 from nbx_array.backend.contract import Device, Driver, get_device, get_driver
@@ -119,9 +119,9 @@ class Pool:
         else:
             for tidy in tidy_hooks:
                 tidy()
-            block = self._large_block(nbytes) or retry(self, nbytes, lambda: self._large_block(nbytes))
             storage = self._large_class()
-            storage.block, address = block
+            storage.nbytes = nbytes
+            address = self._large_block(storage) or retry(self, nbytes, lambda: self._large_block(storage))
         storage.ptr = address
         storage.nbytes = nbytes
         storage.readers = ()
@@ -148,8 +148,11 @@ class Pool:
             self._note_peak()
             return address
 
-    def _large_block(self, nbytes: int) -> tuple[int, int] | None:
-        """Take a free block that fits, or a new one, as (bytes, address); None when there is no room."""
+    def _large_block(self, storage: Any) -> int | None:
+        """Take a free block that fits the storage, or a new one, and return its address; None when there is no room.
+
+        The storage has it at once, so that it comes back whatever interrupts the rest."""
+        nbytes = storage.nbytes
         size = -(-nbytes // self._alignment) * self._alignment
         with self._lock:
             block = self._last_returned(size) or self._fitting_block(size)
@@ -161,10 +164,11 @@ class Pool:
                 if address is None:
                     return None
                 block = size, address
+            storage.block, storage.ptr = block
             self._live_large += nbytes
             if self._live_large > self._most_large:
                 self._note_peak()
-            return block
+            return storage.ptr
 
     def _last_returned(self, size: int) -> tuple[int, int] | None:
         """Take the block that a finaliser returned last if it has this very size, as in a loop over equal arrays."""
@@ -272,23 +276,23 @@ class Pool:
 
     def _release_slabs(self, bin: _Bin) -> None:
         """Return the bin's slabs whose blocks are all free. Other threads may pop and append meanwhile."""
-        addresses = []
-        with contextlib.suppress(IndexError):
-            for _ in range(len(bin.free)):
-                addresses.append(bin.free.pop())
-        slabs = bin.slabs[:]  # has the slab of every address, since a slab stays while one of its blocks is missing
-        blocks: dict[tuple[int, int], list[int]] = {}
-        for address in sorted(addresses, reverse=True):
-            blocks.setdefault(slabs[bisect_right(slabs, (address, SMALL)) - 1], []).append(address)
-        for slab, found in blocks.items():
-            address, size = slab
-            if len(found) * bin.size < size:
-                bin.free.extend(found)
-                continue
-            bin.slabs.remove(slab)
-            self._held_small -= size
-            self._held -= size
-            self.driver.free(address, self.device.index)
+        addresses: list[int] = []
+        try:
+            with contextlib.suppress(IndexError):
+                for _ in range(len(bin.free)):
+                    addresses.append(bin.free.pop())
+            addresses.sort()
+            for slab in bin.slabs[:]:
+                address, size = slab
+                blocks = slice(bisect_left(addresses, address), bisect_left(addresses, address + size))
+                if (blocks.stop - blocks.start) * bin.size == size:
+                    del addresses[blocks]
+                    bin.slabs.remove(slab)
+                    self._held_small -= size
+                    self._held -= size
+                    self.driver.free(address, self.device.index)
+        finally:
+            bin.free += addresses[::-1]  # an interrupt loses none
 
     # -------------------------------------------------------------------------------------------- books
 
