@@ -7,10 +7,11 @@ in this module, so that a backend is added by writing one driver and one row of 
 from __future__ import annotations
 
 import importlib
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from . import locks
 
 
 class Device:
@@ -46,7 +47,7 @@ WITHOUT_FLOAT64 = ("metal",)
 
 _devices: dict[tuple[str, int], Device] = {}
 _drivers: dict[str, Driver] = {}
-_drivers_lock = threading.Lock()
+_drivers_lock = locks.lock()
 
 
 class DriverUnavailable(RuntimeError):

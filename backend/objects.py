@@ -5,8 +5,8 @@ the Python method stays elsewhere, and remains what the native code falls back o
 
 The short forms, each a line of its own:
 
-- ``%x = slot array.sig %object`` loads a slot of an object of the class that goes by the name ``array``; no reference is
-  counted. ``fill array.sig %object, %x`` stores into an empty slot, which takes the reference over.
+- ``%x = slot array.sig %object`` loads a slot of an object of the class that goes by the name ``array``; no reference
+  is counted. ``fill array.sig %object, %x`` stores into an empty slot, which takes the reference over.
 - ``%x = word true`` loads the address of an object that the code knows by that name, ``%x = word operators[%i]`` one of
   a group of them.
 - ``%x = entry spare[%i]`` loads a number of a constant table.

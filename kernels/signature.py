@@ -141,13 +141,13 @@ def leaf(dtype: np.dtype, device: Device, *, general: bool = False, aligned: boo
     key = dtype, device, general, aligned
     sig = _LEAVES.get(key)
     if sig is None:
-        sig = _LEAVES.setdefault(key, Sig("leaf", (), dtype, device, general=general, aligned=aligned))
+        sig = Sig("leaf", (), dtype, device, general=general, aligned=aligned)
         sig.leaf = sig if not general and aligned else leaf(dtype, device)
         sig.inner = sig if not general and device.backend == "cpu" else None
         sig.allocate = allocator(device)
         if sig.inner is not None and dtype.str[1:] in _CELLS:
-            sig.element = element(dtype, device)
-            sig.element.leaf = sig.leaf
+            sig.element = _element(sig)
+        sig = _LEAVES.setdefault(key, sig)  # whole, for other threads find it there
     return sig
 
 
@@ -169,20 +169,16 @@ _CELLS |= {f"u{n}": getattr(ctypes, f"c_uint{8 * n}") for n in (1, 2, 4, 8)}
 _CELLS |= {"c8": _pair(ctypes.c_float, "Complex64"), "c16": _pair(ctypes.c_double, "Complex128")}
 VALUE_DTYPES = tuple(_CELLS)
 """The dtypes whose elements on the CPU carry their value when they are read."""
-_ELEMENTS: dict[tuple[np.dtype, Device], Sig] = {}
 
 
-def element(dtype: np.dtype, device: Device) -> Sig:
+def _element(whole: Sig) -> Sig:
     """The signature of an element that was read on the CPU: a scalar, which does not take part in the fast tables."""
-    key = dtype, device
-    sig = _ELEMENTS.get(key)
-    if sig is None:
-        sig = Sig("scalar", (), dtype, device)
-        sig.read = _CELLS[dtype.str[1:]].from_address
-        sig.code = VALUE_DTYPES.index(dtype.str[1:])
-        sig.inner = None
-        sig.allocate = allocator(device)
-        sig = _ELEMENTS.setdefault(key, sig)
+    sig = Sig("scalar", (), whole.dtype, whole.device)
+    sig.read = _CELLS[whole.dtype.str[1:]].from_address
+    sig.code = VALUE_DTYPES.index(whole.dtype.str[1:])
+    sig.inner = None
+    sig.allocate = whole.allocate
+    sig.leaf = whole.leaf
     return sig
 
 
@@ -194,10 +190,11 @@ def scalar(dtype: np.dtype, device: Device) -> Sig:
     key = dtype, device
     sig = _SCALARS.get(key)
     if sig is None:
-        sig = _SCALARS.setdefault(key, Sig("scalar", (), dtype, device))
+        sig = Sig("scalar", (), dtype, device)
         sig.leaf = leaf(dtype, device)
         sig.inner = None
         sig.allocate = allocator(device)
+        sig = _SCALARS.setdefault(key, sig)
     return sig
 
 

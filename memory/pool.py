@@ -22,16 +22,15 @@ from __future__ import annotations
 
 import contextlib
 import operator
-import os
-import threading
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from nbx_array.backend import locks
 from nbx_array.backend.contract import Device, Driver, get_device, get_driver
 from nbx_array.memory.exhaustion import retry, tidy_hooks
-from nbx_array.memory.small import small_allocator, small_storage
+from nbx_array.memory.small import large_storage, small_allocator, small_storage
 from nbx_array.memory.statistics import traffic
 from nbx_array.memory.storage import Storage
 
@@ -90,9 +89,9 @@ class Pool:
         self._free: list[tuple[int, int]] = []  # large blocks: (bytes, address), sorted
         self._returned: deque[tuple[int, int, int]] = deque()  # from finalisers: (block bytes, address, asked bytes)
         self._small_class = small_storage(device)
-        self._large_class = _large_storage(device, self._returned)
+        self._large_class = large_storage(device, self._returned.append)
         self._lent: deque[Storage] = deque()  # back from consumers, whose streams may still be using them
-        self._lock = threading.RLock()
+        self._lock = locks.lock()
         self._held = 0  # bytes obtained from the driver
         self._held_small = 0  # of these, slabs
         self._cached_large = 0
@@ -120,9 +119,9 @@ class Pool:
         else:
             for tidy in tidy_hooks:
                 tidy()
-            block = self._large_block(nbytes) or retry(self, nbytes, lambda: self._large_block(nbytes))
             storage = self._large_class()
-            storage.block, address = block
+            storage.nbytes = nbytes
+            address = self._large_block(storage) or retry(self, nbytes, lambda: self._large_block(storage))
         storage.ptr = address
         storage.nbytes = nbytes
         storage.readers = ()
@@ -149,8 +148,11 @@ class Pool:
             self._note_peak()
             return address
 
-    def _large_block(self, nbytes: int) -> tuple[int, int] | None:
-        """Take a free block that fits, or a new one, as (bytes, address); None when there is no room."""
+    def _large_block(self, storage: Any) -> int | None:
+        """Take a free block that fits the storage, or a new one, and return its address; None when there is no room.
+
+        The storage has it at once, so that it comes back whatever interrupts the rest."""
+        nbytes = storage.nbytes
         size = -(-nbytes // self._alignment) * self._alignment
         with self._lock:
             block = self._last_returned(size) or self._fitting_block(size)
@@ -162,10 +164,11 @@ class Pool:
                 if address is None:
                     return None
                 block = size, address
+            storage.block, storage.ptr = block
             self._live_large += nbytes
             if self._live_large > self._most_large:
                 self._note_peak()
-            return block
+            return storage.ptr
 
     def _last_returned(self, size: int) -> tuple[int, int] | None:
         """Take the block that a finaliser returned last if it has this very size, as in a loop over equal arrays."""
@@ -273,23 +276,23 @@ class Pool:
 
     def _release_slabs(self, bin: _Bin) -> None:
         """Return the bin's slabs whose blocks are all free. Other threads may pop and append meanwhile."""
-        addresses = []
-        with contextlib.suppress(IndexError):
-            for _ in range(len(bin.free)):
-                addresses.append(bin.free.pop())
-        slabs = bin.slabs[:]  # has the slab of every address, since a slab stays while one of its blocks is missing
-        blocks: dict[tuple[int, int], list[int]] = {}
-        for address in sorted(addresses, reverse=True):
-            blocks.setdefault(slabs[bisect_right(slabs, (address, SMALL)) - 1], []).append(address)
-        for slab, found in blocks.items():
-            address, size = slab
-            if len(found) * bin.size < size:
-                bin.free.extend(found)
-                continue
-            bin.slabs.remove(slab)
-            self._held_small -= size
-            self._held -= size
-            self.driver.free(address, self.device.index)
+        addresses: list[int] = []
+        try:
+            with contextlib.suppress(IndexError):
+                for _ in range(len(bin.free)):
+                    addresses.append(bin.free.pop())
+            addresses.sort()
+            for slab in bin.slabs[:]:
+                address, size = slab
+                blocks = slice(bisect_left(addresses, address), bisect_left(addresses, address + size))
+                if (blocks.stop - blocks.start) * bin.size == size:
+                    del addresses[blocks]
+                    bin.slabs.remove(slab)
+                    self._held_small -= size
+                    self._held -= size
+                    self.driver.free(address, self.device.index)
+        finally:
+            bin.free += addresses[::-1]  # an interrupt loses none
 
     # -------------------------------------------------------------------------------------------- books
 
@@ -325,26 +328,11 @@ class Pool:
                 self.empty_cache()
 
 
-def _large_storage(device: Device, returned: deque[tuple[int, int, int]]) -> Any:
-    """The class of storages with a block of their own; `Pool._settle` books what its finaliser appends."""
-
-    class LargeStorage(Storage):
-        __slots__ = ("block",)
-
-        block: int  # bytes of the block, which may be larger than nbytes
-
-        def __del__(self, give_back: Callable[[tuple[int, int, int]], None] = returned.append) -> None:
-            give_back((self.block, self.ptr, self.nbytes))
-
-    LargeStorage.device = device
-    return LargeStorage
-
-
 # ------------------------------------------------------------------------------------------------ pools of devices
 
 _pools: dict[int, Pool] = {}  # by id of the Device, of which there is one object a device
 _allocators: dict[int, Callable[[int], Storage]] = {}
-_pools_lock = threading.Lock()
+_pools_lock = locks.lock()
 
 
 def pool_of(device: str | Device) -> Pool:
@@ -389,15 +377,3 @@ def memory_limit(nbytes: int | None, device: str | Device) -> None:
 def empty_cache(device: str | Device) -> None:
     """Give the memory that the pool of a device keeps for reuse back to the driver."""
     pool_of(device).empty_cache()
-
-
-def _after_fork_in_child() -> None:
-    """Another thread of the parent may have held a lock, and it does not exist here."""
-    global _pools_lock
-    _pools_lock = threading.Lock()
-    for pool in _pools.values():
-        pool._lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -8,14 +8,14 @@ or raised would fail while the interpreter shuts down.
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
+from nbx_array.backend import locks
 from nbx_array.backend.contract import Device
 
 __all__ = ["ForeignStorage", "Storage", "any_shared", "lend", "share", "take_back", "wrap"]
 
-_lock = threading.Lock()
+_lock = locks.lock()
 _loans: set[object] = set()  # of all storages; _FOR_GOOD once any is shared for good
 _FOR_GOOD = "for good"
 
@@ -69,20 +69,22 @@ def share(storage: Storage) -> None:
 
 def lend(storage: Storage, loan: object) -> None:
     """Other code can write to the block until `take_back` is called with the same `loan`."""
+    alone = {loan}
     with _lock:
         if storage.shared is True:
             return
         if storage.shared:
             storage.shared.add(loan)
         else:
-            storage.shared = {loan}
+            storage.shared = alone
         _loans.add(loan)
 
 
 def take_back(storage: Storage, loan: object) -> None:
     """The end of a loan. A finaliser may call this anywhere: it takes no lock."""
-    if storage.shared is not True and storage.shared:
-        storage.shared.discard(loan)
+    shared = storage.shared
+    if shared is not True and shared:
+        shared.discard(loan)
     _loans.discard(loan)
 
 

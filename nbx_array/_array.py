@@ -5,7 +5,6 @@ from __future__ import annotations
 import cmath
 import operator
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from math import inf, prod
@@ -42,7 +41,7 @@ from nbx_array._operations import (
     promote,
     scalar_arguments,
 )
-from nbx_array.backend import detect
+from nbx_array.backend import detect, locks
 from nbx_array.backend.contract import Device, get_device
 from nbx_array.kernels.signature import SAME, Sig, leaf, scalar
 from nbx_array.kernels.types import component, type_row
@@ -76,7 +75,7 @@ class Operator(NamedTuple):
 
 
 _native: _fastpath.Native | None = None  # the operators' native methods and `unary`, once they are compiled
-_changing = threading.RLock()  # held while the ways of deferring change; a finaliser may come in between
+_changing = locks.lock()  # held while the ways of deferring change
 
 
 def defer_carefully() -> None:
@@ -84,8 +83,8 @@ def defer_carefully() -> None:
     global _push, unary
     with _changing:
         _push, unary = _carefully, _native.careful_function if _native else _one_array
-        for name, operator in OPERATORS.items():
-            setattr(Array, name, _native.careful[name] if _native else operator.method)
+        for name, row in OPERATORS.items():
+            setattr(Array, name, _native.careful[name] if _native else row.method)
 
 
 def _carefully(new: Array) -> Array:
@@ -100,8 +99,8 @@ def _carefully(new: Array) -> Array:
 def _defer_quickly() -> None:
     global _push, unary
     _push, unary = _journal.notes.append, _native.quick_function if _native else _one_array
-    for name, operator in OPERATORS.items():
-        setattr(Array, name, _native.quick[name] if _native else operator.method)
+    for name, row in OPERATORS.items():
+        setattr(Array, name, _native.quick[name] if _native else row.method)
 
 
 @first_run
@@ -122,20 +121,21 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
     """An operator method. Its fast path is two dictionary look-ups; everything else is `_slow_binary`'s."""
 
     def method(self: Array, other: Any, /) -> Any:
-        sig, args, keep = self.sig, self.args, self.keep
+        before, args, keep = self.sig, self.args, self.keep
+        right = None
         try:
             if type(other) is Array:
                 if other is self:
-                    sig = sig.binary[name][SAME]
+                    sig = before.binary[name][SAME]
                 else:
                     right, more, kept = other.sig, other.args, other.keep
-                    sig = sig.binary[name][right]
+                    sig = before.binary[name][right]
                     if self.dims != other.dims:
                         return _slow_binary(name, self, other)
                     args = args + more
                     keep = keep + kept
             else:
-                sig = sig.binary[name][type(other)]
+                sig = before.binary[name][type(other)]
                 args = (*args, other)
         except KeyError:
             return _slow_binary(name, self, other)
@@ -145,8 +145,10 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
         new.args = args
         new.keep = keep
         if sig.inside:
-            new.sources = (self, other) if type(other) is Array and other is not self else (self,)
+            new.sources = (self, other) if right is not None else (self,)
         _push(new)
+        if self.sig is not before or (right is not None and other.sig is not right):  # see the module `_expression`
+            return method(self, other)
         return new
 
     def missed(self: Array, other: Any, /) -> Any:
@@ -161,9 +163,9 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
         return _slow_binary(name, other, self) if _is_scalar(other) or isinstance(other, SEQUENCES) else NotImplemented
 
     def method(self: Array, other: Any, /) -> Any:
-        sig, args, keep = self.sig, self.args, self.keep
+        before, args, keep = self.sig, self.args, self.keep
         try:
-            sig = sig.reflected[name][type(other)]
+            sig = before.reflected[name][type(other)]
         except KeyError:
             return missed(self, other)
         new = Array()
@@ -174,7 +176,7 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
         if sig.inside:
             new.sources = (self,)
         _push(new)
-        return new
+        return new if self.sig is before else method(self, other)
 
     _operators[method] = "reflected", name, missed
     return method
@@ -203,18 +205,21 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
             found = combined(Array, name, (left, right))
         if found is not None:
             return found
+    new: Array | None = None
     if type(right) is int and type(left) is Array and left.sig.dtype.kind == "f" and abs(right) < 2**53:
         right = float(right)
-        args, keep = left.args, left.keep
-        sig = left.sig.binary.get(name, {}).get(float)
+        before, args, keep = left.sig, left.args, left.keep
+        sig = before.binary.get(name, {}).get(float)
         if sig is not None:
-            return _deferred(sig, left.dims, (*args, right), keep, source=left)
+            new = _deferred(sig, left.dims, (*args, right), keep, source=left)
+            return new if left.sig is before else _slow_binary(name, left, right)
     elif type(left) is int and type(right) is Array and right.sig.dtype.kind == "f" and abs(left) < 2**53:
         left = float(left)
-        args, keep = right.args, right.keep
-        sig = right.sig.reflected.get(name, {}).get(float)
+        before, args, keep = right.sig, right.args, right.keep
+        sig = before.reflected.get(name, {}).get(float)
         if sig is not None:
-            return _deferred(sig, right.dims, (left, *args), keep, source=right)
+            new = _deferred(sig, right.dims, (left, *args), keep, source=right)
+            return new if right.sig is before else _slow_binary(name, left, right)
     x = snapshot(left) if type(left) is Array else left
     y = x if right is left else snapshot(right) if type(right) is Array else right
     if type(left) is Array:
@@ -223,17 +228,20 @@ def _slow_binary(name: str, left: Any, right: Any) -> Any:
             if sig is not None:
                 parts = (layout(x),) if left is right else (layout(x), layout(y))
                 shape, geo = broadcast_operands(name, *parts)
-                if left is right:
-                    return _deferred(sig, shape, x.args, x.keep, geo)
-                return _deferred(sig, shape, x.args + y.args, x.keep + y.keep, geo)
+                args, keep = (x.args, x.keep) if left is right else (x.args + y.args, x.keep + y.keep)
+                new = _deferred(sig, shape, args, keep, geo)
         elif type(right) is float:
             sig = x.sig.successors.get((name, float, False))
             if sig is not None:
-                return _deferred(sig, x.dims, (*x.args, right), x.keep, x.geo)
+                new = _deferred(sig, x.dims, (*x.args, right), x.keep, x.geo)
     elif type(left) is float:
         sig = y.sig.successors.get((name, float, True))
         if sig is not None:
-            return _deferred(sig, y.dims, (left, *y.args), y.keep, y.geo)
+            new = _deferred(sig, y.dims, (left, *y.args), y.keep, y.geo)
+    if new is not None:
+        if (x is not left and x.sig is not left.sig) or (y is not right and y.sig is not right.sig):
+            return _slow_binary(name, left, right)  # see the module `_expression`
+        return new
     other = right if isinstance(left, Array) else left
     if type(other) in _PYTHON_SCALARS:
         found = combined(Array, name, (left, right))
@@ -328,6 +336,7 @@ def _one_array(name: str, x: Any) -> Any:
     """A function of one array: a look-up in the signature's table, or the slow path."""
     if type(x) is Array:
         before, args, keep = x.sig, x.args, x.keep
+        geo: Any = x.geo if before.general else None
         sig = before.unary.get(name)
         if sig is not None:
             new = Array()
@@ -336,11 +345,11 @@ def _one_array(name: str, x: Any) -> Any:
             new.args = args
             new.keep = keep
             if sig.general:
-                new.geo = x.geo
+                new.geo = geo
             if sig.inside:
                 new.sources = (x,)
             _push(new)
-            return new
+            return new if x.sig is before else _one_array(name, x)
         if before.read is not None:
             new = combined(Array, name, (x,))
             if new is not None:
@@ -764,9 +773,10 @@ class Array(Methods, Expression):
         return self._first()
 
     def _first(self) -> Any:
-        sig, args = self.sig, self.args
-        if sig.read is not None:
+        before, args, keep = self.sig, self.args, self.keep
+        if before.read is not None:
             return _elements.value(self)
+        sig = before
         questions: list[Callable[[Any], bool]] = []
         while sig.op in _QUESTIONS:
             (kid,) = sig.kids
@@ -777,8 +787,11 @@ class Array(Methods, Expression):
             sig = kid
         if sig.op != "leaf" or sig.read is not None:
             realize(self)
-            sig, questions = self.sig, []
-        value = transfer.read_element(self.keep[0], self.args[0], sig.dtype)
+            before, args, keep = self.sig, self.args, self.keep
+            sig, questions = before, []
+        value = transfer.read_element(keep[0], args[0], sig.dtype)
+        if self.sig is not before:  # see the module `_expression`
+            return self._first()
         for question in reversed(questions):
             value = question(value)
         return value
@@ -936,7 +949,8 @@ def open_to_others(storage: Any) -> None:
 def copy(x: Array) -> Array:
     """The deferred copy of an array."""
     now = snapshot(x)
-    return _deferred(copy_of(now.sig), now.dims, now.args, now.keep, now.geo if now.sig.general else None)
+    new = _deferred(copy_of(now.sig), now.dims, now.args, now.keep, now.geo if now.sig.general else None)
+    return new if x.sig is now.sig else copy(x)  # see the module `_expression`
 
 
 def packed(x: Array) -> Array:
@@ -952,7 +966,8 @@ def cast(x: Array, dtype: np.dtype) -> Array:
     sig = now.sig.successors.get(("astype", dtype))
     if sig is None:
         return combine(Array, "astype", None, dtype, [x], x.sig.device)
-    return _deferred(sig, now.dims, now.args, now.keep, now.geo if sig.general else None, x)
+    new = _deferred(sig, now.dims, now.args, now.keep, now.geo if sig.general else None, x)
+    return new if x.sig is now.sig else cast(x, dtype)  # see the module `_expression`
 
 
 def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype, device: Device, name: str) -> Array:
@@ -1049,17 +1064,17 @@ def assign_in_place(target: Array, result: Array, name: str) -> Array:
             )
         result = cast(result, dtype)
     if target.sig.op == "leaf":
-        if _journal.notes and _journal.notes[-1] is result:  # nothing else refers to it
-            _journal.notes[-1] = target
         write(target, result)
     else:
-        operands = target.keep
-        target.sig, target.args, target.keep = result.sig, result.args, result.keep
-        target.sources = getattr(result, "sources", ()) if result.sig.inside else ()
-        if result.sig.general:
-            target.geo = result.geo
+        operands, now = target.keep, snapshot(result)
+        target.sig, target.args, target.keep = now.sig, now.args, now.keep
+        target.sources = getattr(result, "sources", ()) if now.sig.inside else ()
+        if now.sig.general:
+            target.geo = now.geo
         del operands
         _push(target)
+        if result.sig is not now.sig:  # see the module `_expression`
+            return assign_in_place(target, result, name)
     return target
 
 
@@ -1186,9 +1201,7 @@ _looked_up_pow = _binary("pow")
 
 def _writable_part(name: str, x: Array) -> Array:
     if x.sig.read is not None:
-        raise AttributeError(
-            f"{name}: an element that was read is a value, as NumPy's scalars are; set it in its array"
-        )
+        raise AttributeError(f"{name}: an element that was read is a value, as NumPy's scalars; set it in its array")
     return part(name, x)
 
 

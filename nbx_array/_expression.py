@@ -8,7 +8,9 @@ of a large expression has other readers: then the same kernel stores that part, 
 Several threads may hold one expression, and any of them may realise it at any time. An interpreter with a global lock
 changes threads only where something is called or a loop goes round. So whoever reads an expression takes its `sig`,
 `args` and `keep` in one go, or a `snapshot`, and whoever has realised it sets all of them in one go, unless somebody
-else was first.
+else was first. Another thread, or a finaliser, that writes to memory realises first what it knows to read it. Who built
+on an expression, or read its operands, therefore looks at its `sig` afterwards: if that has changed, what was read may
+have been written to since, and the expression has a value of its own now to do it all again with.
 """
 
 from __future__ import annotations
@@ -518,30 +520,33 @@ def write(target: Expression, value: Expression) -> None:
     first. Pending readers of that memory run before."""
     storage = target.keep[0]
     if _notes or storage.readers:
-        for reader in _journal.take_readers(storage):
-            if reader is not value:
-                realize(reader)
+        for reader in _journal.take_readers(storage, value):
+            realize(reader)
     now = snapshot(value)
     reads_target = storage in now.keep
-    if reads_target and not _reads_where_it_writes(target, now):
+    if reads_target and (_may_change(target, now) or not _reads_where_it_writes(target, now)):
         now = realize(_copy(now)) if now.sig.op == "leaf" else snapshot(realize(value))
     if now.sig.op == "leaf":
         reads_target = False
     sig = target.sig
     fill(target, now)
+    if now.sig.op != "leaf" and value.sig is not now.sig and not reads_target:
+        fill(target, value)
     if reads_target and value.args is now.args:  # what else refers to it shall have the value of before
         copied, geo = copy_of(sig), target.geo if sig.general else ()
         operands, sources = value.keep, getattr(value, "sources", ())
         value.sig, value.args, value.keep, value.geo, value.sources = copied, target.args, target.keep, geo, ()
         del operands, sources
-        _notes.append(value)
+        if not (_notes and _notes[-1] is value):  # a second note would look like somebody's reference
+            _notes.append(value)
 
 
 def fill(target: Expression, value: Expression) -> None:
     """Evaluate `value`, of the target's shape and dtype, into the memory of `target`, which nothing pending reads and
     `value` only at the places that it writes."""
     now = snapshot(value)
-    if now.sig.op == "leaf":
+    before = now.sig
+    if before.op == "leaf":
         now = _copy(now)
     sig, address = target.sig, target.args[0]
     flat = now.sig.flat
@@ -554,6 +559,13 @@ def fill(target: Expression, value: Expression) -> None:
         fused.run_flat(flat, now.sig.block, now.args, address, prod(target.dims))
     else:
         run_into(now, address, strides_of(target))
+    if value.sig is not before:
+        fill(target, value)
+
+
+def _may_change(target: Expression, value: Expression) -> bool:
+    """Whether other threads may write to what `value` reads beside the target: once begun, it cannot be done again."""
+    return _journal.several_write and value.sig.nodes > 1 and any(x is not target.keep[0] for x in value.keep)
 
 
 def _reads_where_it_writes(target: Expression, value: Expression) -> bool:

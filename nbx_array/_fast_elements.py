@@ -7,8 +7,8 @@ integers are the processor's own; float32 is computed in float64 and rounded onc
 quotients and square roots is right (Figueroa, "When is double rounding innocuous?", 1995).
 
 A value, `%value`, is three words: its bits if it is an integer or a truth value, else a double, and the double of its
-imaginary part. Beside it goes its code, the number of its dtype in VALUE_DTYPES, or that of a Python number, which takes
-the dtype of what it meets.
+imaginary part. Beside it goes its code, the number of its dtype in VALUE_DTYPES, or that of a Python number, which
+takes the dtype of what it meets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from nbx_array.backend import native
 from nbx_array.backend.contract import Device
 from nbx_array.backend.objects import Table
-from nbx_array.kernels.signature import VALUE_DTYPES, element
+from nbx_array.kernels.signature import VALUE_DTYPES, leaf
 
 REAL_RESULTS = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
 WHOLE_RESULTS = {
@@ -489,7 +489,7 @@ none:
   ret i64 -1
 }
 """
-"""`convert` changes a value in place to what `target` makes of it; false where it would lose more than float32's digits.
+"""`convert` changes a value in place to what `target` makes of it; false where more is lost than digits of float32.
 `decode` gives the code and the value of an element, of a number of NumPy's or Python's, -1 for all else; if `any`, of
 an array of no dimension in memory, too."""
 
@@ -1157,7 +1157,7 @@ WORDS: dict[str, object] = {
 def groups(device: Device) -> dict[str, list[object]]:
     """The signatures of elements and NumPy's types of scalars by their codes, the names of operations on one."""
     return {
-        "signatures": [element(dtype, device) for dtype in _DTYPES],
+        "signatures": [leaf(dtype, device).element for dtype in _DTYPES],
         "types": [dtype.type for dtype in _DTYPES],
         "unary": list(UNARY),
     }

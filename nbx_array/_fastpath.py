@@ -7,7 +7,8 @@ not hit goes to `_fast_elements` and then to the Python method, so that the nati
 nothing. Where CPython's C interface cannot be reached, or its objects do not lie as expected, the Python methods stay.
 
 Which references are held when: an allocation may collect garbage, that may run Python code, and another thread may then
-realise the operand. So everything read from an operand is counted before the first allocation.
+realise the operand. So everything read from an operand is counted before the first allocation, and its signature looked
+at once more in the end (see `nbx_array._expression`).
 """
 
 from __future__ import annotations
@@ -149,6 +150,21 @@ make:
   %all_keep = phi ptr [ %joined_keep, %join ], [ %joined_keep, %join_parts ], [ %keep, %own ], [ %keep, %own_part ]
   %sources = phi ptr [ null, %join ], [ %both, %join_parts ], [ null, %own ], [ %single, %own_part ]
   %new = call ptr @finish(ptr %found, ptr %dims, ptr %all_args, ptr %all_keep, ptr %sources, i1 %inside)
+  %no_new = icmp eq ptr %new, null
+  br i1 %no_new, label %give, label %check
+check:
+  %sig_now = slot array.sig %self
+  %self_changed = icmp ne ptr %sig_now, %sig
+  %looked_at = select i1 %joins, ptr %other, ptr %self
+  %other_now = slot array.sig %looked_at
+  %was = select i1 %joins, ptr %key, ptr %sig
+  %other_changed = icmp ne ptr %other_now, %was
+  %changed = or i1 %self_changed, %other_changed
+  br i1 %changed, label %again, label %give
+again:
+  drop %new
+  br label %miss
+give:
   ret ptr %new
 miss:
   %element = call ptr @operate($elements, i64 %operation)
@@ -203,6 +219,16 @@ part:
 make:
   %sources = phi ptr [ null, %hit ], [ %single, %part ]
   %new = call ptr @finish(ptr %found, ptr %dims, ptr %args, ptr %keep, ptr %sources, i1 %inside)
+  %no_new = icmp eq ptr %new, null
+  br i1 %no_new, label %give, label %check
+check:
+  %sig_now = slot array.sig %self
+  %changed = icmp ne ptr %sig_now, %sig
+  br i1 %changed, label %again, label %give
+again:
+  drop %new
+  br label %miss
+give:
   ret ptr %new
 miss:
   ret ptr null

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import threading
 from collections.abc import MutableSequence, Sequence
 from typing import Any
 
@@ -22,12 +21,14 @@ from nbx_array._sorting import argsort
 from nbx_array._statistical import cumulative_sum, sum
 from nbx_array._taking import take, take_along_axis
 from nbx_array._utility import all
-from nbx_array.backend import detect
+from nbx_array.backend import detect, locks
 from nbx_array.backend.contract import Device
 from nbx_array.kernels import random as kernels
 from nbx_array.kernels.types import default_float
 
 Size = int | tuple[int, ...] | None
+
+_lock = locks.lock()  # of the places in all streams
 
 _MOST = 10**9
 """As many as NumPy draws from without putting back: beyond, its and our formulas lose digits."""
@@ -45,7 +46,6 @@ class Philox:
         self.seed_seq = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         self._key = int(self.seed_seq.generate_state(1, np.uint64)[0])
         self._position = 0
-        self._lock = threading.Lock()
 
     @property
     def state(self) -> dict[str, Any]:
@@ -56,19 +56,23 @@ class Philox:
     def state(self, value: dict[str, Any]) -> None:
         if value.get("bit_generator") != "Philox" or not {"key", "position"} <= value.keys():
             raise ValueError(f"state: expected the state of a Philox, got {value!r}")
-        with self._lock:
-            self._key, self._position = int(value["key"]), int(value["position"])
+        key, position = int(value["key"]), int(value["position"])
+        with _lock:
+            self._key, self._position = key, position
 
     def take(self, n: int) -> tuple[int, int]:
         """The key and the position of the next n elements, which nobody else gets."""
-        with self._lock:
+        with _lock:
             start = self._position
             self._position += n
-            return self._key, start
+            key = self._key
+        return key, start
 
     def spawn(self, n_children: int) -> list[Philox]:
         """Bit generators whose streams have nothing to do with this one's."""
-        return [Philox(child) for child in self.seed_seq.spawn(n_children)]
+        with _lock:
+            children = self.seed_seq.spawn(n_children)
+        return [Philox(child) for child in children]
 
     def __reduce__(self) -> Any:
         return _restored, (self.seed_seq, self.state)

@@ -13,14 +13,14 @@ journal until the storages know of it, and on a storage's list until it is in me
 from __future__ import annotations
 
 import gc
-import os
-import threading
 from collections.abc import Callable, Iterator
 from math import prod
 from sys import getrefcount
+from threading import get_ident
 from typing import TYPE_CHECKING
 from weakref import ref
 
+from nbx_array.backend import locks
 from nbx_array.memory.exhaustion import tidy_hooks
 
 if TYPE_CHECKING:
@@ -59,8 +59,11 @@ notes: list[Expression] = []
 _waiting: list[ref[Expression]] = []  # survivors of sweeps, pruned when they have doubled
 _greedy: list[ref[Expression]] = []  # of these, what `sweep` has not named yet
 _prune_at = 1024
-_lock = threading.RLock()
-_sweeping = False
+_lock = locks.lock()
+several_write = False
+"""Whether more than one thread has written to memory that something pending may have read."""
+_writer: int | None = None  # the one that did so last
+_removals = 0  # how often something was taken out of the journal
 
 
 def sweep(current: Expression | None = None) -> list[Expression]:
@@ -88,45 +91,44 @@ def is_alone(expression: Expression) -> bool:
 
 def forget(expression: Expression) -> None:
     """Take what lies in memory by now off the end of the journal, which would hold that memory until a sweep."""
+    global _removals
     with _lock:
-        if not _sweeping and notes and notes[-1] is expression:
+        if notes and notes[-1] is expression:
             del notes[-1]
+            _removals += 1
 
 
 def _sweep(current: Expression | None = None) -> None:
-    global _prune_at, _sweeping
-    if _sweeping:  # a collection in the midst of a sweep
-        return
-    _sweeping = True
-    try:
-        batch = notes[:]
-        kept: tuple[Expression, ...] = ()
-        for expression in survivors(batch):
-            if expression is current:
-                kept = (expression,)
-                continue
-            if expression.sig.op == "leaf":
-                continue
-            note = ref(expression)
-            held = 0
-            for storage in set(expression.keep):
-                held += storage.nbytes
-                if storage.readers:
-                    storage.readers.append(note)
-                    if len(storage.readers) % 1024 == 0:
-                        storage.readers = [note for note in storage.readers if _pending(note)]
-                else:
-                    storage.readers = [note]
-            _waiting.append(note)
-            if held > GREEDY_BYTES and held > GREEDY_RATIO * prod(expression.shape) * expression.sig.itemsize:
-                _greedy.append(note)
-        count = len(batch)
-        notes[:count] = kept
-        if len(_waiting) > _prune_at:
-            _waiting[:] = [note for note in _waiting if _pending(note)]
-            _prune_at = max(1024, 2 * len(_waiting))
-    finally:
-        _sweeping = False
+    global _prune_at, _removals
+    before, batch = _removals, notes[:]
+    swept = slice(len(batch))
+    kept: tuple[Expression, ...] = ()
+    for expression in survivors(batch):
+        if expression is current:
+            kept = (expression,)
+            continue
+        if expression.sig.op == "leaf":
+            continue
+        note = ref(expression)
+        held = 0
+        for storage in set(expression.keep):
+            held += storage.nbytes
+            first = [note]
+            if storage.readers:
+                storage.readers.append(note)
+                if len(storage.readers) % 1024 == 0:
+                    storage.readers = [note for note in storage.readers if _pending(note)]
+            else:
+                storage.readers = first
+        _waiting.append(note)
+        if held > GREEDY_BYTES and held > GREEDY_RATIO * prod(expression.shape) * expression.sig.itemsize:
+            _greedy.append(note)
+    if _removals == before:  # else a collection came in between, and a finaliser has swept the same
+        notes[swept] = kept
+        _removals += 1
+    if len(_waiting) > _prune_at:
+        _waiting[:] = [note for note in _waiting if _pending(note)]
+        _prune_at = max(1024, 2 * len(_waiting))
 
 
 def _tidy() -> None:
@@ -141,25 +143,16 @@ tidy_hooks.append(_tidy)
 
 def _collecting(phase: str, info: object) -> None:
     """Called by the garbage collector, in any thread and at any place."""
-    if phase == "start" and len(notes) > LONG and _lock.acquire(blocking=False):
-        try:
-            _sweep()
-        finally:
-            _lock.release()
+    if phase == "start" and len(notes) > LONG:
+        for free in map(_lock.acquire, (False,)):  # a loop: no interrupt comes between taking the lock and the `try`
+            if free:
+                try:
+                    _sweep()
+                finally:
+                    _lock.release()
 
 
 gc.callbacks.append(_collecting)
-
-
-def _after_fork_in_child() -> None:
-    """Another thread of the parent may have held the lock, and it does not exist here."""
-    global _lock, _sweeping
-    _lock = threading.RLock()
-    _sweeping = False
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _pending(note: ref[Expression]) -> bool:
@@ -167,20 +160,26 @@ def _pending(note: ref[Expression]) -> bool:
     return expression is not None and expression.sig.op != "leaf"
 
 
-def take_readers(storage: Storage) -> Iterator[Expression]:
-    """The live pending expressions that read a storage, for the caller to realise."""
-    if notes:
-        sweep()
-    with _lock:
-        readers = list(storage.readers)
-    if not readers:
-        return
-    for note in readers:
-        expression = note()
-        if expression is not None and expression.sig.op != "leaf":
-            yield expression
-    with _lock:
-        storage.readers = [note for note in storage.readers if _pending(note)]
+def take_readers(storage: Storage, spared: Expression | None = None) -> Iterator[Expression]:
+    """The live pending expressions that read a storage, but `spared`, for the caller to realise each before the next.
+    Meanwhile other threads may build more on those that still wait."""
+    global _writer, several_write
+    if _writer != (thread := get_ident()):
+        several_write = several_write or _writer is not None
+        _writer = thread
+    while True:
+        if notes:
+            sweep(spared)
+        if not storage.readers:
+            return
+        with _lock:
+            storage.readers = [note for note in storage.readers if _pending(note)]
+            found = [expression for note in storage.readers if (expression := note()) is not None]
+        readers = [expression for expression in found if expression is not spared and expression.sig.op != "leaf"]
+        if not readers:
+            return
+        del found
+        yield from readers
 
 
 def pending() -> list[Expression]:

@@ -6,7 +6,6 @@ Dtype, shape and device errors are raised here, when a function is called, never
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -199,7 +198,7 @@ def combine(
     _limit(operands)
     originals = [x for x in operands if isinstance(x, Expression)]
     frozen = {id(x): snapshot(x) for x in originals}
-    operands = [frozen.get(id(x), x) for x in operands]
+    given, operands = operands, [frozen.get(id(x), x) for x in operands]
     kids: list[Sig] = []
     args: tuple[Any, ...] = ()
     keep: tuple[Any, ...] = ()
@@ -231,7 +230,13 @@ def combine(
     if new.sig.inside:
         new.sources = tuple(originals[:1] if same else originals)
     _remember(op, new.sig, operands, same)
-    return _settled(new) if _of_elements(new) else defer(new)
+    if _of_elements(new):
+        return _settled(new)
+    defer(new)
+    for x in originals:
+        if x.sig is not frozen[id(x)].sig:  # see the module `_expression`
+            return combine(cls, op, compute, result, given, device, costly=costly)
+    return new
 
 
 def combined(cls: type[Any], op: str, operands: tuple[Any, ...]) -> Any:
@@ -275,7 +280,14 @@ def combined(cls: type[Any], op: str, operands: tuple[Any, ...]) -> Any:
         new.dims, new.geo = broadcast_operands(op, *map(layout, arrays))
     if sig.inside:
         new.sources = tuple([x for x in operands if type(x) is cls])
-    return _settled(new) if _of_elements(new) else defer(new)
+    if _of_elements(new):
+        return _settled(new)
+    defer(new)
+    found = iter(arrays)
+    for x in operands:
+        if type(x) is cls and x.sig is not next(found).sig:  # see the module `_expression`
+            return combined(cls, op, operands)
+    return new
 
 
 def _of_elements(new: Any) -> bool:
@@ -283,29 +295,27 @@ def _of_elements(new: Any) -> bool:
     return not new.keep and not new.dims and new.sig.leaf.element is not None
 
 
-class _Scratch(threading.local):
-    """Memory of each thread for one element."""
-
-    def __init__(self) -> None:
-        self.cell = (ctypes.c_int64 * 2)()
-        self.address = ctypes.addressof(self.cell)
-
-
-_scratch = _Scratch()
+_cells: list[tuple[int, Any]] = []
+"""Memory for one element each, and its address: taken while one is computed, by a finaliser in between, too."""
 
 
 def _settled(new: Any) -> Any:
     """An expression of elements is computed at once, and is an element like them: NumPy's scalars make scalars."""
     sig = new.sig
     element = sig.leaf.element
-    if sig.flat is not None:
-        address = _scratch.address
-        sig.flat.run(*new.args, address, 1, 1, 1, 1)
-        sig.runs += 1
-    else:
+    if sig.flat is None:
         realize(new)
-        address = new.args[0]
-    value = element.read(address).value
+        value = element.read(new.args[0]).value
+    else:
+        try:
+            cell = _cells.pop()
+        except IndexError:
+            memory = (ctypes.c_int64 * 2)()
+            cell = ctypes.addressof(memory), memory
+        sig.flat.run(*new.args, cell[0], 1, 1, 1, 1)
+        sig.runs += 1
+        value = element.read(cell[0]).value
+        _cells.append(cell)
     new.args = (value,) if type(value) is not complex else (value.real, value.imag)
     new.sig, new.keep = element, ()
     return new

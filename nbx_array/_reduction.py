@@ -11,7 +11,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from nbx_array._array import Array, cast, filled, packed
-from nbx_array._expression import NEVER, describe, evaluate, from_view, worth_compiling
+from nbx_array._expression import NEVER, describe, evaluate, from_view, snapshot, worth_compiling
 from nbx_array.backend.compiler import KernelMissing
 from nbx_array.kernels import reduction
 from nbx_array.kernels.signature import Sig, leaf
@@ -71,11 +71,14 @@ def reduce(
         return _reduce_nothing(caller, name, x, axes, kept, result.dtype)
     if x.sig.op != "leaf" and not worth_compiling(x, reduced=True):
         evaluate(x)
-    sig = x.sig
+    now = snapshot(x)
+    sig = now.sig
     storage = sig.allocate(prod(kept) * result.itemsize)
     try:
-        reduction.reduce(name, sig, x.args, shape, x.geo if sig.general else None, axes, storage.ptr, number)
+        reduction.reduce(name, sig, now.args, shape, now.geo if sig.general else None, axes, storage.ptr, number)
         sig.runs += 1
+        if x.sig is not sig:  # see the module `_expression`
+            return reduce(name, x, axes, keepdims, number=number, caller=caller)
     except KernelMissing:
         if sig.nodes:
             sig.seen = NEVER

@@ -26,7 +26,7 @@ from nbx_array._elementwise import (
     square,
     subtract,
 )
-from nbx_array._expression import evaluate, realize, worth_compiling, write
+from nbx_array._expression import evaluate, realize, snapshot, worth_compiling, write
 from nbx_array._out import deliver
 from nbx_array._reduction import Axis, check_axes, check_axis, inexact, reduce
 from nbx_array.kernels import scan
@@ -321,8 +321,10 @@ def _running(name: str, x: Array, axis: int | None, dtype: Any, include_initial:
     if x.sig.op != "leaf" and not worth_compiling(x, reduced=True):
         evaluate(x)
     view = result.memory()
-    while not scan.scan(
-        name, x.sig, x.args, x.shape, x.geo if x.sig.general else None, along, view.address, target, view.strides
-    ):
-        x = realize(copy(x))
-    return out
+    while True:
+        now = snapshot(x)
+        geo = now.geo if now.sig.general else None
+        if not scan.scan(name, now.sig, now.args, now.dims, geo, along, view.address, target, view.strides):
+            x = realize(copy(x))
+        elif x.sig is now.sig:  # see the module `_expression`
+            return out

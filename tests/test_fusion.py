@@ -260,10 +260,10 @@ def test_many_pending_expressions(xp):
 def test_a_node_is_cheap(xp):
     """A guard against accidents of ten times; benchmarks measure."""
     x = y = xp.realize(xp.zeros(3))
-    start = time.perf_counter()
+    start = time.thread_time()  # a busy machine takes none of it
     for _ in range(1000):
         y = x + 1.0
-    assert time.perf_counter() - start < 0.1
+    assert time.thread_time() - start < 0.1
     xp.realize(y)
 
 

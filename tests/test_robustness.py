@@ -56,6 +56,34 @@ def test_expressions_that_nobody_looks_at_do_not_pile_up(xp):
     assert len(_journal.notes) < 20_000
 
 
+class _Writes:
+    """A cycle whose finaliser writes to an array."""
+
+    def __init__(self, array):
+        self.array, self.myself = array, self
+
+    def __del__(self):
+        self.array[...] = -1.0
+
+
+def test_finalisers_amid_a_sweep_write_to_what_it_has_not_noted(xp):
+    """A sweep makes objects, so a collection may come in between, and its finalisers write to arrays."""
+    target = xp.realize(xp.zeros(10) + 1.0)
+    before = gc.get_threshold()
+    try:
+        for i in range(300):
+            arrays = [xp.realize(xp.zeros(10) + 1.0) for _ in range(5)]
+            pending = [x * 2.0 + 1.0 for x in arrays]
+            for x in arrays:
+                _Writes(x)
+            gc.set_threshold(1 + i % 23)
+            target[...] = 3.0  # sweeps
+            gc.set_threshold(*before)
+            assert [float(y[0]) for y in pending] == [3.0] * 5
+    finally:
+        gc.set_threshold(*before)
+
+
 @pytest.fixture
 def hasty():
     """Threads that take turns as often as they can."""
@@ -178,6 +206,38 @@ thread.join()
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     environment = {**os.environ, "NBX_CACHE_DIR": str(tmp_path), "NBX_BACKEND": "cpu"}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=environment, check=True, timeout=120)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_fork_while_threads_lend_memory(device):
+    """A child does not wait for what a thread of its parent held."""
+    if device.backend != "cpu":
+        pytest.skip("a GPU that was used raises in the child")
+    program = """
+import os, sys, threading
+import numpy as np
+import nbx_array as xp
+sys.setswitchinterval(1e-6)
+x, rng = xp.realize(xp.arange(5.0)), xp.random.default_rng(1)
+def lend():
+    while True:
+        held = np.asarray(x)
+        y = x + rng.random(5)
+        del held
+        y[...] = 1
+for _ in range(3):
+    threading.Thread(target=lend, daemon=True).start()
+for _ in range(15):
+    child = os.fork()
+    if not child:
+        held = np.asarray(x)
+        os._exit(0 if float((x + rng.random(5))[1]) >= 1.0 else 1)
+    if os.waitpid(child, 0)[1]:
+        os._exit(1)
+os._exit(0)
+"""
+    environment = {**os.environ, "NBX_BACKEND": "cpu"}
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=environment, check=True, timeout=120)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gc
+import operator
+import queue
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from nbx_array.kernels import signature
 
 THREADS = 8
 
@@ -73,6 +76,69 @@ def test_new_signatures_everywhere(xp):
 
     a = np.arange(33, dtype=np.int16)
     assert together(work) == [((((a ^ 5) + n) & 127) * 3 - a).tolist() for n in range(THREADS)]
+
+
+_READINGS = {
+    "array": lambda xp, s: s + xp.zeros_like(s),
+    "broadcast": lambda xp, s: s + xp.zeros((2, 1)),
+    "function": lambda xp, s: xp.maximum(s, -1.0),
+    "astype": lambda xp, s: xp.astype(s, xp.float32),
+    "where": lambda xp, s: xp.where(s > -1, s, 0.0),
+    "max": lambda xp, s: xp.max(s),
+    "scan": lambda xp, s: xp.cumulative_sum(s) / xp.arange(1.0, s.size + 1),
+    "assignment": lambda xp, s: _assigned(xp.zeros_like(s), s),
+    "in place": lambda xp, s: operator.iadd(xp.realize(xp.zeros_like(s)), s),
+}
+
+
+def _assigned(target, value):
+    target[...] = value
+    return target
+
+
+@pytest.mark.parametrize("reading", _READINGS)
+@pytest.mark.parametrize("size", [100, 20_000])
+def test_what_was_handed_over_stays_though_its_operands_change(xp, reading, size):
+    """A thread uses one buffer again and again; others get what was made of it, pending still."""
+    handed = queue.Queue(4)
+    read, readers, rounds = _READINGS[reading], 3, 3000 if size == 100 else 300
+
+    def produce():
+        buffer = xp.zeros(size)
+        for i in range(rounds):
+            buffer[...] = float(i)
+            handed.put((i, buffer * 2 + 1))
+        for _ in range(readers):
+            handed.put(None)
+
+    def consume():
+        wrong = []
+        while (item := handed.get()) is not None:
+            i, value = item
+            found = xp.asnumpy(read(xp, value))
+            if not np.allclose(found, 2 * i + 1):
+                wrong.append((i, found))
+        return wrong
+
+    with ThreadPoolExecutor(1 + readers) as pool:
+        producer = pool.submit(produce)
+        consumers = [pool.submit(consume) for _ in range(readers)]
+        producer.result()
+        assert [found.result() for found in consumers] == [[]] * readers
+
+
+def test_signatures_of_arrays_are_whole_when_others_find_them(xp, device, monkeypatch):
+    dtypes = [np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)]
+
+    def work(number):
+        for dtype in dtypes:
+            x = xp.full((3,), number, dtype=dtype, device=device)
+            assert int((x + x)[1]) == int(x[0] + x[0]) == 2 * number
+
+    for _ in range(20):
+        for table in ("_LEAVES", "_SCALARS"):  # as in a process that has met none of them
+            monkeypatch.setattr(signature, table, {})
+        together(work)
 
 
 def test_indices_out_of_range_are_their_own_threads_errors(xp, device):

@@ -56,22 +56,12 @@ class _Job:
             self.finished.release()
 
     def finish(self) -> None:
-        """Wait for the helpers that have begun; those that have not are not waited for."""
+        """Wait for the helpers that have begun; those that have not are not waited for. Can be called again."""
         with self.lock:
             self.closed = True
             wait = self.active > 0
-        interrupted: BaseException | None = None
-        while wait:  # whatever comes, nothing may be written after this returns
-            try:
-                self.finished.acquire()
-                break
-            except BaseException as error:
-                interrupted = error
-                self.ranges.clear()
-        if self.error is not None:
-            raise self.error
-        if interrupted is not None:
-            raise interrupted
+        if wait:
+            self.finished.acquire()
 
 
 class ThreadPool:
@@ -95,10 +85,24 @@ class ThreadPool:
         if self._started < self.size - 1:
             self._start()
         job = _Job(function, args, ranges)
-        for _ in range(min(self.size, parts) - 1):
-            self._jobs.put(job)
-        job.work()
-        job.finish()
+        error: BaseException | None = None
+        try:
+            for _ in range(min(self.size, parts) - 1):
+                self._jobs.put(job)
+            job.work()
+        except BaseException as interrupt:
+            error = interrupt
+            ranges.clear()
+        while True:  # whatever comes, nothing may be written after this returns
+            try:
+                job.finish()
+                break
+            except BaseException as interrupt:
+                error = interrupt
+                ranges.clear()
+        error = job.error or error
+        if error is not None:
+            raise error
 
     def _start(self) -> None:
         with self._lock:

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from nbx_array.backend import cache, compiler, native
 from nbx_array.backend.compiler import CompilationError, Source, compile_kernel
 from nbx_array.backend.contract import Target, get_device, get_driver
 from nbx_array.backend.cpu import launching as cpu_launching
+from nbx_array.backend.cpu import threads as cpu_threads
 from nbx_array.backend.cpu.threads import ThreadPool
 from nbx_array.backend.launcher import get_launcher, launch_count
 
@@ -193,6 +195,37 @@ def test_ranges_cover_the_grid_once(threads, monkeypatch):
 
     with pytest.raises(ZeroDivisionError):
         pool.run(fail, (), 100)
+
+
+@pytest.mark.parametrize("place", ["work", "finish"])
+def test_an_interrupt_waits_for_the_helpers(place, monkeypatch):
+    """Signals are looked at where a function begins: wherever that is, nothing is written after `run` has returned."""
+    monkeypatch.setenv("NBX_NUM_THREADS", "2")
+    pool, busy, helping = ThreadPool(), [], threading.Event()
+
+    def function(lo, hi):
+        if threading.current_thread() is threading.main_thread():
+            helping.wait(60)
+        else:
+            busy.append(lo)
+            helping.set()
+            time.sleep(0.1)
+            busy.remove(lo)
+
+    def interrupt(frame, event, argument):
+        if frame.f_code.co_filename == cpu_threads.__file__ and frame.f_code.co_name == place:
+            helping.wait(60)
+            sys.settrace(None)
+            raise KeyboardInterrupt
+
+    sys.settrace(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            pool.run(function, (), 2)
+    finally:
+        sys.settrace(None)
+    assert helping.is_set() and not busy
+    pool.run(lambda lo, hi: None, (), 100)
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "1.5"])

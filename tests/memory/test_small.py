@@ -34,6 +34,14 @@ def test_every_size(pool, nbytes):
     assert {s.ptr for s in [pool.allocate(nbytes) for _ in range(5)]} == addresses  # the blocks came back
 
 
+@pytest.mark.parametrize("nbytes", [100, 3 * SMALL])
+def test_a_storage_that_an_interrupt_left_empty(pool, nbytes):
+    kind, before = type(pool.allocate(nbytes)), pool.info().live
+    if kind.__del__.__class__.__name__ != "function":  # in Python it is an error that nobody sees
+        kind.__new__(kind)
+        assert pool.info().live == before
+
+
 def test_a_block_comes_back_once_and_last_in_first_out(pool):
     first, second = pool.allocate(100), pool.allocate(100)
     a, b = first.ptr, second.ptr
