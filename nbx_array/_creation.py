@@ -288,10 +288,10 @@ def empty_like(
 
 
 def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
-    """An array of the given shape, every element `fill_value`: a scalar or a 0-d array.
+    """An array of the given shape, every element `fill_value`: a scalar or, as NumPy has it, what broadcasts to it.
 
-    The default dtype is that of the value. Raises OverflowError for an int that the dtype cannot hold. Standard:
-    creation functions, `full`.
+    The default dtype is that of the value. Raises OverflowError for an int that the dtype cannot hold, ValueError for
+    a value that does not broadcast. Standard: creation functions, `full`.
 
     >>> xp.full(3, 7)
     Array([7, 7, 7], device='cpu')
@@ -299,13 +299,12 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, 
     if order != "C" and _reversed("full", order):
         return full(_turned(shape), fill_value, dtype, device=device).T
     where = _device(device, fill_value.device if isinstance(fill_value, Array) else None)
-    if isinstance(fill_value, (Array, np.ndarray)):
-        value = asarray(fill_value, dtype=dtype, device=where)
-        if value.shape:
-            raise ValueError(f"full: fill_value has shape {value.shape}; it must be a scalar or a 0-d array")
+    if isinstance(fill_value, (Array, np.ndarray, *SEQUENCES)):
+        value = fill_value if isinstance(fill_value, np.ndarray) else _array(fill_value, "full", where)
+        value = asarray(value, dtype=dtype, device=where)
         return copied(as_value(value, _shape(shape, value.dtype, "full"), value.dtype, where, "full"))
     if not isinstance(fill_value, (bool, int, float, complex, np.generic)):
-        raise TypeError(f"full: fill_value must be a scalar or a 0-d array, got {describe(fill_value)}")
+        raise TypeError(f"full: fill_value must be a scalar or an array, got {describe(fill_value)}")
     if dtype is None:
         if isinstance(fill_value, (float, complex)) and not isinstance(fill_value, np.generic):
             chosen = default_complex(where) if isinstance(fill_value, complex) else default_float(where)
@@ -663,26 +662,23 @@ def meshgrid(
     """Coordinate matrices from coordinate vectors: each array stretched along the axes of all others.
 
     indexing: "ij" gives the k-th array the k-th axis; "xy" exchanges the first two. Raises ValueError for another
-    one. sparse: leave the arrays with length 1 along the others' axes. copy: False for views where they can be.
-    Standard: creation functions, `meshgrid`.
+    one. Arrays of several dimensions are flattened, as NumPy has it. sparse: leave the arrays with length 1 along the
+    others' axes. copy: False for views where they can be. Standard: creation functions, `meshgrid`.
 
     >>> [x.tolist() for x in xp.meshgrid(xp.asarray([1, 2]), xp.asarray([3, 4]))]
     [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
-    vectors = [_array(x, "meshgrid") for x in arrays]
+    vectors = [_array(x, "meshgrid").reshape((-1,)) for x in arrays]
     axes = list(range(len(arrays)))
     if indexing == "xy" and len(arrays) > 1:
         axes[:2] = 1, 0
     shape = [0] * len(arrays)
-    for x, axis in zip(vectors, axes, strict=True):
-        if x.ndim > 1:
-            raise ValueError(f"meshgrid: expected arrays of 1 dimension, got shape {x.shape}")
-        shape[axis] = x.size
+    for vector, axis in zip(vectors, axes, strict=True):
+        shape[axis] = vector.size
     out = []
-    for x, axis in zip(vectors, axes, strict=True):
-        vector = x if x.shape else x[None]
+    for vector, axis in zip(vectors, axes, strict=True):
         (step,) = strides_of(vector)
         dims = [1] * len(axes) if sparse else shape
         dims[axis] = vector.dims[0]

@@ -496,7 +496,8 @@ def imag(x: Array, /) -> Array:
     >>> xp.imag(xp.asarray([1.0 + 2.0j]))
     Array([2.], device='cpu')
     """
-    return x.imag if isinstance(x, Array) and x.dtype.kind != "c" else part("imag", x)
+    (x,), _ = operands_of("imag", (x,))
+    return x.imag
 
 
 @ufunc

@@ -107,10 +107,11 @@ def matrix_transpose(x: Array, /) -> Array:
     return x.mT
 
 
-def tensordot(x1: Array, x2: Array, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
+def tensordot(x1: Array, x2: Array, /, axes: int | tuple[int | Sequence[int], int | Sequence[int]] = 2) -> Array:
     """Products of elements summed over axes: the other axes of x1, then those of x2, remain.
 
-    axes: the number of last axes of x1 and first ones of x2 to sum over, or the axes of each, which correspond in turn.
+    axes: the number of last axes of x1 and first ones of x2 to sum over, or the axes of each, one or several, which
+    correspond in turn.
     Raises ValueError for axes that differ in number or length, or that are named twice, AxisError for one out of
     bounds. Standard: linear algebra functions, `tensordot`.
 
@@ -121,8 +122,10 @@ def tensordot(x1: Array, x2: Array, /, axes: int | tuple[Sequence[int], Sequence
     x2 = _array(x2, "tensordot")
     if isinstance(axes, tuple | list):
         first, second = axes
-        left = tuple(check_axis("tensordot", axis, x1.ndim) for axis in first)
-        right = tuple(check_axis("tensordot", axis, x2.ndim) for axis in second)
+        left, right = (
+            tuple(check_axis("tensordot", axis, x.ndim) for axis in (axes if np.iterable(axes) else (axes,)))
+            for x, axes in ((x1, first), (x2, second))
+        )
     else:
         count = check_integer("tensordot", "axes", axes)
         if not 0 <= count <= min(x1.ndim, x2.ndim):

@@ -55,7 +55,8 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...], subok: bool = False) -> Ar
     Array([[1, 2],
            [1, 2]], device='cpu')
     """
-    dims = _shape(shape, _array(x, "broadcast_to").dtype, "broadcast_to")
+    x = _array(x, "broadcast_to")
+    dims = _shape(shape, x.dtype, "broadcast_to")
     try:
         return _broadcast(x, dims)
     except ValueError as error:
@@ -78,8 +79,8 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     return tuple(_broadcast(x, shape) for x in arrays)
 
 
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The common shape of shapes.
+def broadcast_shapes(*shapes: int | tuple[int, ...]) -> tuple[int, ...]:
+    """The common shape of shapes; an integer is a shape of one dimension.
 
     Raises ValueError where there is none. Standard: manipulation functions, `broadcast_shapes`.
 
@@ -87,7 +88,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     (2, 3)
     """
     try:
-        return geometry.broadcast_shapes(*shapes)
+        return geometry.broadcast_shapes(*map(_sizes, shapes))
     except ValueError as error:
         raise ValueError(f"broadcast_shapes: {error}") from None
 

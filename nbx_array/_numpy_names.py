@@ -65,7 +65,10 @@ CHAPTERS = {
         *("nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum"),
         *("nanvar", "percentile", "ptp", "quantile"),
     ),
-    "_numpy_types": ("common_type", "isscalar", "iterable", "lib", "min_scalar_type", "ndarray"),
+    "_numpy_types": (
+        *("common_type", "complexfloating", "floating", "generic", "inexact", "integer", "isscalar", "iterable"),
+        *("min_scalar_type", "ndarray", "number", "signedinteger", "unsignedinteger"),
+    ),
     "_numpy_vectorize": ("vectorize",),
     "_ufunc": ("ufunc",),
     "special": ("i0",),
@@ -107,9 +110,8 @@ ALIASES = {
 """NumPy's names, of version 1 too, of functions that have another one here."""
 
 NUMPYS = (
-    # dtypes and their kinds; arrays take the 15 that `asarray` names
-    *("dtype", "generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating"),
-    *("complexfloating", "flexible", "character", "bool_", "byte", "ubyte", "short", "ushort", "intc", "uintc", "int_"),
+    # dtypes and kinds that arrays have not; arrays take the 15 dtypes that `asarray` names
+    *("dtype", "flexible", "character", "bool_", "byte", "ubyte", "short", "ushort", "intc", "uintc", "int_"),
     *("uint", "intp", "uintp", "long", "ulong", "longlong", "ulonglong", "half", "single", "double", "longdouble"),
     *("csingle", "cdouble", "clongdouble", "str_", "bytes_", "object_", "void", "datetime64", "timedelta64"),
     *("issubdtype", "promote_types", "typename", "sctypeDict", "typecodes", "ScalarType"),
@@ -170,7 +172,7 @@ ABSENT = {
 """What is left out for a reason, and what to do instead."""
 
 
-_OF_SCALARS = ("as_integer_ratio", "bit_count", "denominator", "hex", "is_integer", "numerator")
+OF_SCALARS = ("as_integer_ratio", "bit_count", "denominator", "hex", "is_integer", "numerator")
 """What NumPy's scalars have and its arrays have not."""
 
 
@@ -204,7 +206,7 @@ def advice_on_method(name: str) -> str:
     is_function = found and (isinstance(found, str) or (callable(found) and not isinstance(found, type)))
     if is_function and name[0] != "_":
         return f"; there is the function nbx_array.{ALIASES.get(name, name)}"
-    return f"; Python's numbers have it: x.item().{name}" if name in _OF_SCALARS else ""
+    return f"; Python's numbers have it: x.item().{name}" if name in OF_SCALARS else ""
 
 
 NAMES = (*MODULES, *ALIASES, *CONSTANTS, *NUMPYS)

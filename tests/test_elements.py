@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import statistics
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -132,3 +134,15 @@ def test_with_arrays_and_functions(xp):
     small = xp.asarray([1, 2], dtype=xp.int16)
     assert (small[0] + x[0]).dtype == xp.float64 and (small[0] + small).dtype == xp.int16
     assert [10, 20, 30][small[1]] == 30 and f"{x[0]:.2f}" == "4.00" and bool(x[0]) and hash(x[0]) == hash(4.0)
+
+
+def test_what_python_numbers_have(xp):
+    """An array of no dimension has what NumPy's scalars have of Python's numbers."""
+    x, n = xp.asarray([0.75, 4.0]), xp.asarray([6, 7])
+    assert xp.sqrt(x[1]).is_integer() and not x[0].is_integer() and (x[0] + 0.25).is_integer()
+    assert x[0].as_integer_ratio() == (3, 4) and x[0].hex() == (0.75).hex()
+    assert (n[0].numerator, n[0].denominator) == (6, 1) and xp.sum(n).bit_count() == 3
+    assert statistics.fmean(x) == 2.375 and Fraction(*x[0].as_integer_ratio()) == Fraction(3, 4)
+    for what in (x, xp.asarray(1j), xp.asarray(0.5).reshape((1,))):
+        with pytest.raises(AttributeError, match="'is_integer'"):
+            _ = what.is_integer
