@@ -79,11 +79,11 @@ def _arrays(sequence: Any, name: str) -> list[Array]:
 
 
 def asarray(
-    obj: Any, /, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None
+    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None
 ) -> Array:
     """An array of the given data.
 
-    obj: an array, a Python or NumPy scalar, nested sequences of them, an ndarray or anything that NumPy or DLPack can
+    a: an array, a Python or NumPy scalar, nested sequences of them, an ndarray or anything that NumPy or DLPack can
     read. dtype: None takes that of the data; Python scalars become bool, int64, float64 or complex128.
     copy: True always copies; False never does, and raises ValueError where that is impossible; None copies ndarrays
     and buffers too, so that what is written to the array does not reach them (memory that others may write to could
@@ -97,13 +97,13 @@ def asarray(
            [3, 4]], device='cpu')
     """
     if order is not None and (letter := _order.chosen("asarray", order)) != "K":
-        return _in_order(obj, dtype, letter, device, copy)
+        return _in_order(a, dtype, letter, device, copy)
     target = None if dtype is None else as_dtype(dtype, "asarray")
-    if isinstance(obj, Array):
-        return _of_array(obj, target, device, copy)
-    if isinstance(obj, np.ndarray) or not hasattr(obj, "__dlpack__") or isinstance(obj, np.generic):
-        return _of_host(obj, target, _device(device), copy)
-    return _of_array(from_dlpack(obj, copy=copy), target, device, copy)
+    if isinstance(a, Array):
+        return _of_array(a, target, device, copy)
+    if isinstance(a, np.ndarray) or not hasattr(a, "__dlpack__") or isinstance(a, np.generic):
+        return _of_host(a, target, _device(device), copy)
+    return _of_array(from_dlpack(a, copy=copy), target, device, copy)
 
 
 def _in_order(obj: Any, dtype: Any, letter: str, device: Any, copy: bool | None) -> Array:
@@ -318,8 +318,7 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, 
 
 
 def full_like(
-    x: Array,
-    /,
+    a: Array,
     fill_value: Any,
     dtype: Any = None,
     order: str = "K",
@@ -328,17 +327,17 @@ def full_like(
     *,
     device: Any = None,
 ) -> Array:
-    """An array of x's shape, every element `fill_value`; x's dtype and device unless given.
+    """An array of `a`'s shape, every element `fill_value`; `a`'s dtype and device unless given.
 
     Standard: creation functions, `full_like`.
 
     >>> xp.full_like(xp.ones(3), 7)
     Array([7., 7., 7.], device='cpu')
     """
-    x = _array(x, "full_like")
-    chosen = x.dtype if dtype is None else dtype
-    how = "C" if order == "K" else _of_like("full_like", order, x)
-    return full(x.shape if shape is None else shape, fill_value, chosen, how, device=_device(device, x.device))
+    a = _array(a, "full_like")
+    chosen = a.dtype if dtype is None else dtype
+    how = "C" if order == "K" else _of_like("full_like", order, a)
+    return full(a.shape if shape is None else shape, fill_value, chosen, how, device=_device(device, a.device))
 
 
 def zeros(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
@@ -355,8 +354,7 @@ def zeros(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = No
 
 
 def zeros_like(
-    x: Array,
-    /,
+    a: Array,
     dtype: Any = None,
     order: str = "K",
     subok: bool = True,
@@ -364,15 +362,15 @@ def zeros_like(
     *,
     device: Any = None,
 ) -> Array:
-    """An array of zeros of x's shape; x's dtype and device unless given. Standard: creation functions, `zeros_like`.
+    """An array of zeros of `a`'s shape, dtype and device unless given. Standard: creation functions, `zeros_like`.
 
     >>> xp.zeros_like(xp.asarray([1, 2]))
     Array([0, 0], device='cpu')
     """
-    x = _array(x, "zeros_like")
-    chosen = x.dtype if dtype is None else dtype
-    how = "C" if order == "K" else _of_like("zeros_like", order, x)
-    return zeros(x.shape if shape is None else shape, chosen, how, device=_device(device, x.device))
+    a = _array(a, "zeros_like")
+    chosen = a.dtype if dtype is None else dtype
+    how = "C" if order == "K" else _of_like("zeros_like", order, a)
+    return zeros(a.shape if shape is None else shape, chosen, how, device=_device(device, a.device))
 
 
 def ones(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
@@ -389,8 +387,7 @@ def ones(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = Non
 
 
 def ones_like(
-    x: Array,
-    /,
+    a: Array,
     dtype: Any = None,
     order: str = "K",
     subok: bool = True,
@@ -398,15 +395,15 @@ def ones_like(
     *,
     device: Any = None,
 ) -> Array:
-    """An array of ones of x's shape; x's dtype and device unless given. Standard: creation functions, `ones_like`.
+    """An array of ones of `a`'s shape; `a`'s dtype and device unless given. Standard: creation functions, `ones_like`.
 
     >>> xp.ones_like(xp.asarray([1.5, 2]))
     Array([1., 1.], device='cpu')
     """
-    x = _array(x, "ones_like")
-    chosen = x.dtype if dtype is None else dtype
-    how = "C" if order == "K" else _of_like("ones_like", order, x)
-    return ones(x.shape if shape is None else shape, chosen, how, device=_device(device, x.device))
+    a = _array(a, "ones_like")
+    chosen = a.dtype if dtype is None else dtype
+    how = "C" if order == "K" else _of_like("ones_like", order, a)
+    return ones(a.shape if shape is None else shape, chosen, how, device=_device(device, a.device))
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Array:
@@ -462,7 +459,6 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *,
 def linspace(
     start: complex,
     stop: complex,
-    /,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
@@ -555,7 +551,6 @@ def _ends(name: str, start: Any, stop: Any) -> tuple[Any, Any]:
 def logspace(
     start: float,
     stop: float,
-    /,
     num: int = 50,
     endpoint: bool = True,
     base: float = 10.0,
@@ -619,7 +614,7 @@ def eye(
     return out
 
 
-def tril(x: Array, /, k: int = 0) -> Array:
+def tril(m: Array, k: int = 0) -> Array:
     """The lower triangle of each matrix: zeros above the k-th diagonal.
 
     Raises ValueError for fewer than two dimensions. Standard: creation functions, `tril`.
@@ -628,10 +623,10 @@ def tril(x: Array, /, k: int = 0) -> Array:
     Array([[1., 0.],
            [1., 1.]], device='cpu')
     """
-    return _triangle(x, "tril", k, lower=True)
+    return _triangle(m, "tril", k, lower=True)
 
 
-def triu(x: Array, /, k: int = 0) -> Array:
+def triu(m: Array, k: int = 0) -> Array:
     """The upper triangle of each matrix: zeros below the k-th diagonal.
 
     Raises ValueError for fewer than two dimensions. Standard: creation functions, `triu`.
@@ -640,7 +635,7 @@ def triu(x: Array, /, k: int = 0) -> Array:
     Array([[1., 1.],
            [0., 1.]], device='cpu')
     """
-    return _triangle(x, "triu", k, lower=False)
+    return _triangle(m, "triu", k, lower=False)
 
 
 def _triangle(x: Array, name: str, k: int, *, lower: bool) -> Array:

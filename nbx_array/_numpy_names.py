@@ -22,7 +22,7 @@ CHAPTERS = {
         *("s_", "select", "sort_complex", "tri", "tril_indices", "tril_indices_from", "triu_indices"),
         *("triu_indices_from", "unravel_index"),
     ),
-    "_numpy_methods": ("copy",),
+    "_numpy_methods": ("copy", "ndenumerate"),
     "_numpy_pointwise": (
         *("allclose", "angle", "array_equal", "array_equiv", "bitwise_count", "cbrt", "deg2rad", "degrees", "divmod"),
         *("exp2", "fabs"),
@@ -139,7 +139,6 @@ _FILES_OF_OBJECTS = "strings, objects, dates and records are NumPy's alone; conv
 ABSENT = {
     "frompyfunc": "use vectorize(), or call the function on arrays, with where() for its branches",
     "nditer": "it would bring each element to the host; write with whole arrays, or iterate over tolist()",
-    "ndenumerate": "it would bring each element to the host; use argwhere(), or enumerate(x.tolist())",
     "broadcast": "use broadcast_arrays() or broadcast_shapes()",
     "matrix": "use arrays and the operator @",
     "asmatrix": "use arrays and the operator @",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import operator
 import re
 import warnings
 from pathlib import Path
@@ -910,6 +911,11 @@ CASES = [
     ),
     ("min_scalar_type", ("f8",), lambda m, a: [m.min_scalar_type(300), m.min_scalar_type(-1), m.min_scalar_type(a)]),
     (
+        "ndenumerate",
+        ("cube", "0d", "none", "view"),
+        lambda m, a: [(m.array(place), element * 2) for place, element in m.ndenumerate(a)],
+    ),
+    (
         "isinstance",
         (*FLOATS, "i8", "u1", "b1", "c16"),
         lambda m, a: [
@@ -1660,3 +1666,35 @@ def test_imports(xp):
     exec(IMPORTS.format("numpy"), numpys)
     for got, wanted in zip(ours["result"], numpys["result"], strict=True):
         np.testing.assert_allclose(np.asarray(got), wanted)
+
+
+BY_POSITION = {"i0", "imag", "real"}
+"""Element-wise functions that are no ufuncs of NumPy's."""
+
+
+def test_arguments_have_numpys_names(xp):
+    """So that `sum(a=x)` and `linspace(start=0, stop=1)` are calls; ufuncs have their operands by position alone."""
+    for module in ("", "linalg.", "fft."):
+        for name, numpys in vars(getattr(np, module[:-1] or "linalg") if module else np).items():
+            if name[0] == "_" or name in BY_POSITION or not inspect.isroutine(numpys):
+                continue
+            try:
+                ours = operator.attrgetter(module + name)(xp)
+                wanted, got = inspect.signature(numpys).parameters, inspect.signature(ours).parameters
+            except (AttributeError, ValueError):
+                continue
+            if not inspect.isfunction(ours):
+                continue
+            for p in wanted.values():
+                needed = p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty
+                found = got.get(p.name)
+                there = found is not None and found.kind is not found.POSITIONAL_ONLY
+                assert not needed or there, f"{module}{name}({p.name}=)"
+
+
+def test_items_out_of_range(xp):
+    x = xp.asarray([[1, 2, 3], [4, 5, 6]])
+    assert [x.item(n) for n in (0, 5, -1, -6)] == [1, 6, 6, 1]
+    for n in (6, -7):
+        with pytest.raises(IndexError, match="item: index"):
+            x.item(n)
