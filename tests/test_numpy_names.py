@@ -910,6 +910,7 @@ CASES = [
         lambda m, a: [m.issubdtype(a.dtype, m.floating), m.issubdtype(m.int8, m.integer), m.promote_types("i4", "f4")],
     ),
     ("min_scalar_type", ("f8",), lambda m, a: [m.min_scalar_type(300), m.min_scalar_type(-1), m.min_scalar_type(a)]),
+    ("linalg", ("square", "f8", "view"), lambda m, a: m.abs(m.linalg.qr(a, mode="r"))),
     (
         "ndenumerate",
         ("cube", "0d", "none", "view"),
