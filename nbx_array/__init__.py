@@ -168,10 +168,12 @@ __version__ = "0.1.0.dev0"
 __array_api_version__ = "2025.12"
 newaxis = None
 
+_MODULES = ("fft", "lib", "linalg", "random", "special", "testing", "typing")
+
 
 def __getattr__(name: str) -> object:
     """What is loaded when first asked for."""
-    if name in ("fft", "linalg", "random", "special", "testing"):
+    if name in _MODULES:
         import importlib
 
         return importlib.import_module(f"nbx_array.{name}")
@@ -183,6 +185,8 @@ def __getattr__(name: str) -> object:
         from nbx_array._run import load_ipython_extension
 
         return load_ipython_extension
+    if name == "__all__":
+        return [x for x in __dir__() if x[0] != "_" and x not in ("backend", "bfloat16", "kernels", "memory")]
     from nbx_array._numpy_names import find
 
     value = globals()[name] = find(name)
@@ -192,4 +196,4 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     from nbx_array._numpy_names import NAMES
 
-    return sorted({*globals(), "bfloat16", "fft", "linalg", "random", "special", "testing", *NAMES})
+    return sorted({*globals(), "bfloat16", *_MODULES, *NAMES})

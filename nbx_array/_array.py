@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from math import inf, prod
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -414,6 +415,8 @@ class Array(Methods, Expression):
     """
 
     __slots__ = ()
+
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     # ------------------------------------------------------------------------------------------------- attributes
 
@@ -874,11 +877,14 @@ class Array(Methods, Expression):
     if not TYPE_CHECKING:  # a type checker would let every name pass
 
         def __getattr__(self, name: str) -> Any:
-            """Some of NumPy's methods are functions here, which the error names."""
-            from nbx_array._numpy_names import advice_on_method
+            """What NumPy's scalars have is the Python number's of an array of no dimension, which stands for one. Some
+            of NumPy's methods are functions here, which the error names."""
+            from nbx_array._numpy_names import OF_SCALARS, advice_on_method
 
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)  # a property that raised: once more, for its own error
+            if name in OF_SCALARS and not self.shape and hasattr(number := self.item(), name):
+                return getattr(number, name)
             message = f"'Array' object has no attribute {name!r}{advice_on_method(name)}"
             raise AttributeError(message, name=name, obj=self)
 

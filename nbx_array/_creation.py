@@ -79,11 +79,11 @@ def _arrays(sequence: Any, name: str) -> list[Array]:
 
 
 def asarray(
-    obj: Any, /, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None
+    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None
 ) -> Array:
     """An array of the given data.
 
-    obj: an array, a Python or NumPy scalar, nested sequences of them, an ndarray or anything that NumPy or DLPack can
+    a: an array, a Python or NumPy scalar, nested sequences of them, an ndarray or anything that NumPy or DLPack can
     read. dtype: None takes that of the data; Python scalars become bool, int64, float64 or complex128.
     copy: True always copies; False never does, and raises ValueError where that is impossible; None copies ndarrays
     and buffers too, so that what is written to the array does not reach them (memory that others may write to could
@@ -97,13 +97,13 @@ def asarray(
            [3, 4]], device='cpu')
     """
     if order is not None and (letter := _order.chosen("asarray", order)) != "K":
-        return _in_order(obj, dtype, letter, device, copy)
+        return _in_order(a, dtype, letter, device, copy)
     target = None if dtype is None else as_dtype(dtype, "asarray")
-    if isinstance(obj, Array):
-        return _of_array(obj, target, device, copy)
-    if isinstance(obj, np.ndarray) or not hasattr(obj, "__dlpack__") or isinstance(obj, np.generic):
-        return _of_host(obj, target, _device(device), copy)
-    return _of_array(from_dlpack(obj, copy=copy), target, device, copy)
+    if isinstance(a, Array):
+        return _of_array(a, target, device, copy)
+    if isinstance(a, np.ndarray) or not hasattr(a, "__dlpack__") or isinstance(a, np.generic):
+        return _of_host(a, target, _device(device), copy)
+    return _of_array(from_dlpack(a, copy=copy), target, device, copy)
 
 
 def _in_order(obj: Any, dtype: Any, letter: str, device: Any, copy: bool | None) -> Array:
@@ -297,10 +297,10 @@ def empty_like(
 
 
 def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
-    """An array of the given shape, every element `fill_value`: a scalar or a 0-d array.
+    """An array of the given shape, every element `fill_value`: a scalar or, as NumPy has it, what broadcasts to it.
 
-    The default dtype is that of the value. Raises OverflowError for an int that the dtype cannot hold. Standard:
-    creation functions, `full`.
+    The default dtype is that of the value. Raises OverflowError for an int that the dtype cannot hold, ValueError for
+    a value that does not broadcast. Standard: creation functions, `full`.
 
     >>> xp.full(3, 7)
     Array([7, 7, 7], device='cpu')
@@ -308,13 +308,12 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, 
     if order != "C" and _reversed("full", order):
         return full(_turned(shape), fill_value, dtype, device=device).T
     where = _device(device, fill_value.device if isinstance(fill_value, Array) else None)
-    if isinstance(fill_value, (Array, np.ndarray)):
-        value = asarray(fill_value, dtype=dtype, device=where)
-        if value.shape:
-            raise ValueError(f"full: fill_value has shape {value.shape}; it must be a scalar or a 0-d array")
+    if isinstance(fill_value, (Array, np.ndarray, *SEQUENCES)):
+        value = fill_value if isinstance(fill_value, np.ndarray) else _array(fill_value, "full", where)
+        value = asarray(value, dtype=dtype, device=where)
         return copied(as_value(value, _shape(shape, value.dtype, "full"), value.dtype, where, "full"))
     if not isinstance(fill_value, (bool, int, float, complex, np.generic)):
-        raise TypeError(f"full: fill_value must be a scalar or a 0-d array, got {describe(fill_value)}")
+        raise TypeError(f"full: fill_value must be a scalar or an array, got {describe(fill_value)}")
     if dtype is None:
         if isinstance(fill_value, (float, complex)) and not isinstance(fill_value, np.generic):
             chosen = default_complex(where) if isinstance(fill_value, complex) else default_float(where)
@@ -328,8 +327,7 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, 
 
 
 def full_like(
-    x: Array,
-    /,
+    a: Array,
     fill_value: Any,
     dtype: Any = None,
     order: str = "K",
@@ -338,17 +336,17 @@ def full_like(
     *,
     device: Any = None,
 ) -> Array:
-    """An array of x's shape, every element `fill_value`; x's dtype and device unless given.
+    """An array of `a`'s shape, every element `fill_value`; `a`'s dtype and device unless given.
 
     Standard: creation functions, `full_like`.
 
     >>> xp.full_like(xp.ones(3), 7)
     Array([7., 7., 7.], device='cpu')
     """
-    x = _array(x, "full_like")
-    chosen = x.dtype if dtype is None else dtype
-    how = "C" if order == "K" else _of_like("full_like", order, x)
-    return full(x.shape if shape is None else shape, fill_value, chosen, how, device=_device(device, x.device))
+    a = _array(a, "full_like")
+    chosen = a.dtype if dtype is None else dtype
+    how = "C" if order == "K" else _of_like("full_like", order, a)
+    return full(a.shape if shape is None else shape, fill_value, chosen, how, device=_device(device, a.device))
 
 
 def zeros(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
@@ -365,8 +363,7 @@ def zeros(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = No
 
 
 def zeros_like(
-    x: Array,
-    /,
+    a: Array,
     dtype: Any = None,
     order: str = "K",
     subok: bool = True,
@@ -374,15 +371,15 @@ def zeros_like(
     *,
     device: Any = None,
 ) -> Array:
-    """An array of zeros of x's shape; x's dtype and device unless given. Standard: creation functions, `zeros_like`.
+    """An array of zeros of `a`'s shape, dtype and device unless given. Standard: creation functions, `zeros_like`.
 
     >>> xp.zeros_like(xp.asarray([1, 2]))
     Array([0, 0], device='cpu')
     """
-    x = _array(x, "zeros_like")
-    chosen = x.dtype if dtype is None else dtype
-    how = "C" if order == "K" else _of_like("zeros_like", order, x)
-    return zeros(x.shape if shape is None else shape, chosen, how, device=_device(device, x.device))
+    a = _array(a, "zeros_like")
+    chosen = a.dtype if dtype is None else dtype
+    how = "C" if order == "K" else _of_like("zeros_like", order, a)
+    return zeros(a.shape if shape is None else shape, chosen, how, device=_device(device, a.device))
 
 
 def ones(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
@@ -399,8 +396,7 @@ def ones(shape: Shape, dtype: Any = None, order: str = "C", *, device: Any = Non
 
 
 def ones_like(
-    x: Array,
-    /,
+    a: Array,
     dtype: Any = None,
     order: str = "K",
     subok: bool = True,
@@ -408,15 +404,15 @@ def ones_like(
     *,
     device: Any = None,
 ) -> Array:
-    """An array of ones of x's shape; x's dtype and device unless given. Standard: creation functions, `ones_like`.
+    """An array of ones of `a`'s shape; `a`'s dtype and device unless given. Standard: creation functions, `ones_like`.
 
     >>> xp.ones_like(xp.asarray([1.5, 2]))
     Array([1., 1.], device='cpu')
     """
-    x = _array(x, "ones_like")
-    chosen = x.dtype if dtype is None else dtype
-    how = "C" if order == "K" else _of_like("ones_like", order, x)
-    return ones(x.shape if shape is None else shape, chosen, how, device=_device(device, x.device))
+    a = _array(a, "ones_like")
+    chosen = a.dtype if dtype is None else dtype
+    how = "C" if order == "K" else _of_like("ones_like", order, a)
+    return ones(a.shape if shape is None else shape, chosen, how, device=_device(device, a.device))
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Array:
@@ -472,7 +468,6 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *,
 def linspace(
     start: complex,
     stop: complex,
-    /,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
@@ -565,7 +560,6 @@ def _ends(name: str, start: Any, stop: Any) -> tuple[Any, Any]:
 def logspace(
     start: float,
     stop: float,
-    /,
     num: int = 50,
     endpoint: bool = True,
     base: float = 10.0,
@@ -629,7 +623,7 @@ def eye(
     return out
 
 
-def tril(x: Array, /, k: int = 0) -> Array:
+def tril(m: Array, k: int = 0) -> Array:
     """The lower triangle of each matrix: zeros above the k-th diagonal.
 
     Raises ValueError for fewer than two dimensions. Standard: creation functions, `tril`.
@@ -638,10 +632,10 @@ def tril(x: Array, /, k: int = 0) -> Array:
     Array([[1., 0.],
            [1., 1.]], device='cpu')
     """
-    return _triangle(x, "tril", k, lower=True)
+    return _triangle(m, "tril", k, lower=True)
 
 
-def triu(x: Array, /, k: int = 0) -> Array:
+def triu(m: Array, k: int = 0) -> Array:
     """The upper triangle of each matrix: zeros below the k-th diagonal.
 
     Raises ValueError for fewer than two dimensions. Standard: creation functions, `triu`.
@@ -650,7 +644,7 @@ def triu(x: Array, /, k: int = 0) -> Array:
     Array([[1., 1.],
            [0., 1.]], device='cpu')
     """
-    return _triangle(x, "triu", k, lower=False)
+    return _triangle(m, "triu", k, lower=False)
 
 
 def _triangle(x: Array, name: str, k: int, *, lower: bool) -> Array:
@@ -672,26 +666,23 @@ def meshgrid(
     """Coordinate matrices from coordinate vectors: each array stretched along the axes of all others.
 
     indexing: "ij" gives the k-th array the k-th axis; "xy" exchanges the first two. Raises ValueError for another
-    one. sparse: leave the arrays with length 1 along the others' axes. copy: False for views where they can be.
-    Standard: creation functions, `meshgrid`.
+    one. Arrays of several dimensions are flattened, as NumPy has it. sparse: leave the arrays with length 1 along the
+    others' axes. copy: False for views where they can be. Standard: creation functions, `meshgrid`.
 
     >>> [x.tolist() for x in xp.meshgrid(xp.asarray([1, 2]), xp.asarray([3, 4]))]
     [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
-    vectors = [_array(x, "meshgrid") for x in arrays]
+    vectors = [_array(x, "meshgrid").reshape((-1,)) for x in arrays]
     axes = list(range(len(arrays)))
     if indexing == "xy" and len(arrays) > 1:
         axes[:2] = 1, 0
     shape = [0] * len(arrays)
-    for x, axis in zip(vectors, axes, strict=True):
-        if x.ndim > 1:
-            raise ValueError(f"meshgrid: expected arrays of 1 dimension, got shape {x.shape}")
-        shape[axis] = x.size
+    for vector, axis in zip(vectors, axes, strict=True):
+        shape[axis] = vector.size
     out = []
-    for x, axis in zip(vectors, axes, strict=True):
-        vector = x if x.shape else x[None]
+    for vector, axis in zip(vectors, axes, strict=True):
         (step,) = strides_of(vector)
         dims = [1] * len(axes) if sparse else shape
         dims[axis] = vector.dims[0]

@@ -156,7 +156,7 @@ def isdtype(dtype: Any, kind: Any) -> builtins.bool:
     return own == as_dtype(kind, "isdtype")
 
 
-def can_cast(from_: Any, to: Any, /, casting: str = "safe") -> builtins.bool:
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> builtins.bool:
     """Whether a dtype, or an array's, converts to another by promotion alone, or by another of NumPy's rules.
 
     Standard: data type functions, `can_cast`.

@@ -252,8 +252,7 @@ def ceil(x: Array, /) -> Array:
 
 
 def clip(
-    x: Array,
-    /,
+    a: Array,
     min: Operand | None = None,
     max: Operand | None = None,
     out: Any = None,
@@ -261,9 +260,9 @@ def clip(
     a_min: Operand | None = None,
     a_max: Operand | None = None,
 ) -> Array:
-    """Elements of x limited to [min, max]; NaN where x or a bound is NaN.
+    """Elements of `a` limited to [min, max]; NaN where `a` or a bound is NaN.
 
-    x: array of a real dtype. min, max: arrays or scalars, broadcast against x; None sets no bound. a_min, a_max:
+    a: array of a real dtype. min, max: arrays or scalars, broadcast against `a`; None sets no bound. a_min, a_max:
     NumPy's other names of them; ValueError where a bound has both.
     Result: array of the broadcast shape, of the common dtype.
     Standard: element-wise functions, `clip`.
@@ -275,25 +274,25 @@ def clip(
         if (a_min is not None and min is not None) or (a_max is not None and max is not None):
             raise ValueError("clip: a bound was given by both of its names")
         min, max = a_min if min is None else min, a_max if max is None else max
-    operands: list[Any] = [x, *(bound for bound in (min, max) if bound is not None)]
-    if type(x) is not Array or x.sig.dtype.kind == "c" or not {int, float}.issuperset(map(type, operands[1:])):
+    operands: list[Any] = [a, *(bound for bound in (min, max) if bound is not None)]
+    if type(a) is not Array or a.sig.dtype.kind == "c" or not {int, float}.issuperset(map(type, operands[1:])):
         operands, _ = operands_of("clip", operands)
-        x = operands[0]
+        a = operands[0]
         kinds = {getattr(operand, "dtype", np.dtype(type(operand))).kind for operand in operands}
-        if not isinstance(x, Array) or "c" in kinds:
+        if not isinstance(a, Array) or "c" in kinds:
             raise TypeError(f"clip: expected a real array and real bounds, got {', '.join(map(describe, operands))}")
-    if x.sig.dtype.kind in "iu" and float in (type(min), type(max)):
-        x = cast(x, result_type(x, 0.5))
-    if x.sig.dtype.kind in "iu":  # a Python int beyond the dtype bounds nothing, where an operator would refuse it
-        limits = np.iinfo(x.sig.dtype)
+    if a.sig.dtype.kind in "iu" and float in (type(min), type(max)):
+        a = cast(a, result_type(a, 0.5))
+    if a.sig.dtype.kind in "iu":  # a Python int beyond the dtype bounds nothing, where an operator would refuse it
+        limits = np.iinfo(a.sig.dtype)
         min = None if type(min) is int and min <= limits.min else min
         max = None if type(max) is int and max >= limits.max else max
-    result = x
+    result = a
     if min is not None:
         result = _maximum(result, min)
     if max is not None:
         result = _minimum(result, max)
-    return deliver("clip", _array.unary("positive", x) if result is x else result, out)
+    return deliver("clip", _array.unary("positive", a) if result is a else result, out)
 
 
 _maximum, _minimum = _array._binary("maximum"), _array._binary("minimum")
@@ -496,7 +495,8 @@ def imag(x: Array, /) -> Array:
     >>> xp.imag(xp.asarray([1.0 + 2.0j]))
     Array([2.], device='cpu')
     """
-    return x.imag if isinstance(x, Array) and x.dtype.kind != "c" else part("imag", x)
+    (x,), _ = operands_of("imag", (x,))
+    return x.imag
 
 
 @ufunc
@@ -857,25 +857,25 @@ def remainder(x1: Operand, x2: Operand, /) -> Array:
     return apply(Array, "remainder", x1, x2)
 
 
-def round(x: Array, /, decimals: int = 0, out: Any = None) -> Array:
+def round(a: Array, decimals: int = 0, out: Any = None) -> Array:
     """Each element rounded to the nearest integer, halves to the even one; a complex one by its parts.
 
-    x: array of any numeric dtype. decimals: how many digits to keep, before the point if negative: x is multiplied by
+    a: array of any numeric dtype. decimals: how many digits to keep, before the point if negative: `a` is multiplied by
     a power of ten, rounded and divided by it, as NumPy has it.
-    Result: array of x's shape, of x's dtype.
+    Result: array of `a`'s shape, of `a`'s dtype.
     Standard: element-wise functions, `round`.
 
     >>> xp.round(xp.asarray([0.5, 1.5, -2.5]))
     Array([ 0.,  2., -2.], device='cpu')
     """
     if decimals == 0:
-        return deliver("round", _array.unary("round", x), out)
-    (x,), _ = operands_of("round", (x,))
+        return deliver("round", _array.unary("round", a), out)
+    (a,), _ = operands_of("round", (a,))
     power_of_ten = 10.0 ** builtins.abs(operator.index(decimals))
     if decimals > 0:
-        result = x if x.dtype.kind in "biu" else _array.unary("round", x * power_of_ten) / power_of_ten
+        result = a if a.dtype.kind in "biu" else _array.unary("round", a * power_of_ten) / power_of_ten
     else:
-        result = cast(_array.unary("round", x / power_of_ten) * power_of_ten, x.dtype)
+        result = cast(_array.unary("round", a / power_of_ten) * power_of_ten, a.dtype)
     return deliver("round", result, out)
 
 

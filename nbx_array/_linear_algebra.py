@@ -107,37 +107,40 @@ def matrix_transpose(x: Array, /) -> Array:
     return x.mT
 
 
-def tensordot(x1: Array, x2: Array, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
-    """Products of elements summed over axes: the other axes of x1, then those of x2, remain.
+def tensordot(a: Array, b: Array, axes: int | tuple[int | Sequence[int], int | Sequence[int]] = 2) -> Array:
+    """Products of elements summed over axes: the other axes of `a`, then those of `b`, remain.
 
-    axes: the number of last axes of x1 and first ones of x2 to sum over, or the axes of each, which correspond in turn.
+    axes: the number of last axes of `a` and first ones of `b` to sum over, or the axes of each, one or several, which
+    correspond in turn.
     Raises ValueError for axes that differ in number or length, or that are named twice, AxisError for one out of
     bounds. Standard: linear algebra functions, `tensordot`.
 
     >>> xp.tensordot(xp.asarray([[1, 2], [3, 4]]), xp.asarray([10, 1]), axes=1)
     Array([12, 34], device='cpu')
     """
-    x1 = _array(x1, "tensordot")
-    x2 = _array(x2, "tensordot")
+    a = _array(a, "tensordot")
+    b = _array(b, "tensordot")
     if isinstance(axes, tuple | list):
         first, second = axes
-        left = tuple(check_axis("tensordot", axis, x1.ndim) for axis in first)
-        right = tuple(check_axis("tensordot", axis, x2.ndim) for axis in second)
+        left, right = (
+            tuple(check_axis("tensordot", axis, x.ndim) for axis in (axes if np.iterable(axes) else (axes,)))
+            for x, axes in ((a, first), (b, second))
+        )
     else:
         count = check_integer("tensordot", "axes", axes)
-        if not 0 <= count <= min(x1.ndim, x2.ndim):
-            raise ValueError(f"tensordot: {count} axes of shapes {x1.shape} and {x2.shape}")
-        left, right = tuple(range(x1.ndim - count, x1.ndim)), tuple(range(count))
-    lengths = tuple(x1.shape[axis] for axis in left)
-    if lengths != tuple(x2.shape[axis] for axis in right) or len(set(left)) < len(left) or len(set(right)) < len(right):
-        raise ValueError(f"tensordot: axes {left} of shape {x1.shape} and {right} of {x2.shape} do not correspond")
-    rows = tuple(axis for axis in range(x1.ndim) if axis not in left)
-    columns = tuple(axis for axis in range(x2.ndim) if axis not in right)
-    down, across = (tuple(x.shape[i] for i in kept) for x, kept in ((x1, rows), (x2, columns)))
+        if not 0 <= count <= min(a.ndim, b.ndim):
+            raise ValueError(f"tensordot: {count} axes of shapes {a.shape} and {b.shape}")
+        left, right = tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
+    lengths = tuple(a.shape[axis] for axis in left)
+    if lengths != tuple(b.shape[axis] for axis in right) or len(set(left)) < len(left) or len(set(right)) < len(right):
+        raise ValueError(f"tensordot: axes {left} of shape {a.shape} and {right} of {b.shape} do not correspond")
+    rows = tuple(axis for axis in range(a.ndim) if axis not in left)
+    columns = tuple(axis for axis in range(b.ndim) if axis not in right)
+    down, across = (tuple(x.shape[i] for i in kept) for x, kept in ((a, rows), (b, columns)))
     inner = math.prod(lengths)
-    a = reshape(permute_dims(x1, rows + left), (math.prod(down), inner))
-    b = reshape(permute_dims(x2, right + columns), (inner, math.prod(across)))
-    return reshape(matmul(a, b), down + across)
+    matrix = reshape(permute_dims(a, rows + left), (math.prod(down), inner))
+    other = reshape(permute_dims(b, right + columns), (inner, math.prod(across)))
+    return reshape(matmul(matrix, other), down + across)
 
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:

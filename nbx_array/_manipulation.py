@@ -46,18 +46,19 @@ def _integers(value: Any, name: str, what: str) -> tuple[int, ...]:
     return numbers
 
 
-def broadcast_to(x: Array, /, shape: tuple[int, ...], subok: bool = False) -> Array:
-    """A view of x stretched to a shape, with zero strides along the stretched dimensions.
+def broadcast_to(array: Array, shape: tuple[int, ...], subok: bool = False) -> Array:
+    """A view of `array` stretched to a shape, with zero strides along the stretched dimensions.
 
-    Raises ValueError where x does not broadcast to the shape. Standard: manipulation functions, `broadcast_to`.
+    Raises ValueError where `array` does not broadcast to the shape. Standard: manipulation functions, `broadcast_to`.
 
     >>> xp.broadcast_to(xp.asarray([1, 2]), (2, 2))
     Array([[1, 2],
            [1, 2]], device='cpu')
     """
-    dims = _shape(shape, _array(x, "broadcast_to").dtype, "broadcast_to")
+    array = _array(array, "broadcast_to")
+    dims = _shape(shape, array.dtype, "broadcast_to")
     try:
-        return _broadcast(x, dims)
+        return _broadcast(array, dims)
     except ValueError as error:
         raise ValueError(f"broadcast_to: {error}") from None
 
@@ -78,8 +79,8 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     return tuple(_broadcast(x, shape) for x in arrays)
 
 
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The common shape of shapes.
+def broadcast_shapes(*shapes: int | tuple[int, ...]) -> tuple[int, ...]:
+    """The common shape of shapes; an integer is a shape of one dimension.
 
     Raises ValueError where there is none. Standard: manipulation functions, `broadcast_shapes`.
 
@@ -87,7 +88,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     (2, 3)
     """
     try:
-        return geometry.broadcast_shapes(*shapes)
+        return geometry.broadcast_shapes(*map(_sizes, shapes))
     except ValueError as error:
         raise ValueError(f"broadcast_shapes: {error}") from None
 
@@ -158,7 +159,7 @@ def _one_device(parts: Sequence[Array], name: str) -> Any:
 
 
 def stack(
-    arrays: Sequence[Array], /, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+    arrays: Sequence[Array], axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
     """The arrays, all of one shape, joined along a new axis.
 
@@ -184,7 +185,7 @@ def stack(
     return deliver("stack", whole, out)
 
 
-def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
+def expand_dims(a: Array, axis: int | tuple[int, ...]) -> Array:
     """A view with new axes of length 1 at the given places of the result.
 
     Raises IndexError (numpy's AxisError) for a place outside the result.
@@ -193,18 +194,18 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     >>> xp.expand_dims(xp.asarray([1, 2]), axis=0).shape
     (1, 2)
     """
-    x = _array(x, "expand_dims")
-    shape, strides = list(x.dims), list(strides_of(x))
+    a = _array(a, "expand_dims")
+    shape, strides = list(a.dims), list(strides_of(a))
     if axis is None:
         raise TypeError("expand_dims: an axis is an integer, not None")
     count = len(_sizes(axis))
     for place in sorted(_axes(axis, len(shape) + count, "expand_dims")):
         shape.insert(place, 1)
         strides.insert(place, 0)
-    return view_of(x, tuple(shape), tuple(strides))
+    return view_of(a, tuple(shape), tuple(strides))
 
 
-def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
+def squeeze(a: Array, axis: int | tuple[int, ...] | None = None) -> Array:
     """A view without the given axes, which must have length 1; None takes all axes of length 1.
 
     Raises ValueError for an axis of another length. Standard: manipulation functions, `squeeze`.
@@ -212,8 +213,8 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     >>> xp.squeeze(xp.ones((1, 3)), axis=0).shape
     (3,)
     """
-    x = _array(x, "squeeze")
-    shape, strides = x.dims, strides_of(x)
+    a = _array(a, "squeeze")
+    shape, strides = a.dims, strides_of(a)
     if axis is None:
         gone: Sequence[int] = [i for i, size in enumerate(shape) if size == 1]
     else:
@@ -222,20 +223,20 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
         if shape[i] != 1:
             raise ValueError(f"squeeze: axis {i} of shape {shape} has length {shape[i]}, not 1")
     kept = [i for i in range(len(shape)) if i not in gone]
-    return view_of(x, tuple([shape[i] for i in kept]), tuple([strides[i] for i in kept]))
+    return view_of(a, tuple([shape[i] for i in kept]), tuple([strides[i] for i in kept]))
 
 
-def flip(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
+def flip(m: Array, axis: int | tuple[int, ...] | None = None) -> Array:
     """A view that runs backwards along the given axes, along all if None. Standard: manipulation functions, `flip`.
 
     >>> xp.flip(xp.asarray([1, 2, 3]))
     Array([3, 2, 1], device='cpu')
     """
-    x = _array(x, "flip")
-    return view_of(x, x.dims, *geometry.flip(x.dims, strides_of(x), 0, _axes(axis, x.ndim, "flip")))
+    m = _array(m, "flip")
+    return view_of(m, m.dims, *geometry.flip(m.dims, strides_of(m), 0, _axes(axis, m.ndim, "flip")))
 
 
-def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
+def permute_dims(a: Array, axes: tuple[int, ...]) -> Array:
     """A view with the axes in the given order.
 
     Raises ValueError where the axes are no permutation. Standard: manipulation functions, `permute_dims`.
@@ -243,17 +244,21 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     >>> xp.permute_dims(xp.ones((2, 3)), (1, 0)).shape
     (3, 2)
     """
-    x = _array(x, "permute_dims")
+    a = _array(a, "permute_dims")
     try:
-        shape, strides = geometry.transpose(x.dims, strides_of(x), axes)
+        shape, strides = geometry.transpose(a.dims, strides_of(a), axes)
     except (ValueError, AxisError) as error:
         raise type(error)(f"permute_dims: {error}") from None
     except TypeError:
         raise TypeError(f"permute_dims: axes are a sequence of integers, not {axes!r}") from None
-    return view_of(x, shape, strides)
+    return view_of(a, shape, strides)
 
 
-def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> Array:
+def moveaxis(
+    a: Array,
+    source: int | tuple[int, ...],
+    destination: int | tuple[int, ...],
+) -> Array:
     """A view with axes moved to other places, the rest in their order.
 
     Raises ValueError where the numbers of axes differ or one is named twice.
@@ -262,15 +267,15 @@ def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[i
     >>> xp.moveaxis(xp.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    x = _array(x, "moveaxis")
-    ndim = x.ndim
+    a = _array(a, "moveaxis")
+    ndim = a.ndim
     origin = _axes(source, ndim, "moveaxis")
     goal = _axes(destination, ndim, "moveaxis")
     if len(origin) != len(goal):
         raise ValueError(f"moveaxis: {len(origin)} source axes and {len(goal)} destinations")
     order = geometry.move_axes(origin, goal, ndim)
-    shape, strides = x.dims, strides_of(x)
-    return view_of(x, tuple([shape[i] for i in order]), tuple([strides[i] for i in order]))
+    shape, strides = a.dims, strides_of(a)
+    return view_of(a, tuple([shape[i] for i in order]), tuple([strides[i] for i in order]))
 
 
 def reshape(x: Array, /, shape: tuple[int, ...], order: str = "C", *, copy: bool | None = None) -> Array:
@@ -302,8 +307,8 @@ def reshape(x: Array, /, shape: tuple[int, ...], order: str = "C", *, copy: bool
     return view_of(x, dims, strides)
 
 
-def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:
-    """Each element of x along an axis, as often in a row as `repeats` says; of x flattened if axis is None.
+def repeat(a: Array, repeats: int | Array, axis: int | None = None) -> Array:
+    """Each element of `a` along an axis, as often in a row as `repeats` says; of `a` flattened if axis is None.
 
     repeats: an integer, or an array of integers with one for each place along the axis, or one for all. An array is
     looked at to find the result's length, so the function waits for the device. Raises ValueError for a negative
@@ -312,16 +317,16 @@ def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:
     >>> xp.repeat(xp.asarray([1, 2]), 2)
     Array([1, 1, 2, 2], device='cpu')
     """
-    x = _array(x, "repeat")
+    a = _array(a, "repeat")
     if axis is None:
-        x, axis = reshape(x, (-1,)), 0
-    (along,) = _axes(axis, x.ndim, "repeat")
+        a, axis = reshape(a, (-1,)), 0
+    (along,) = _axes(axis, a.ndim, "repeat")
     if isinstance(repeats, (list, tuple)):
-        repeats = asarray(repeats, device=x.device)
+        repeats = asarray(repeats, device=a.device)
     if isinstance(repeats, Array):
-        return _repeat_each(x, repeats, along)
+        return _repeat_each(a, repeats, along)
     (count,) = _integers(repeats, "repeat", "the number of repeats")
-    view = x.memory()
+    view = a.memory()
     shape = (*view.shape[: along + 1], count, *view.shape[along + 1 :])
     strides = (*view.strides[: along + 1], 0, *view.strides[along + 1 :])
     size = _checked(view, "repeat", along, view.shape[along] * count)
@@ -356,7 +361,7 @@ def _checked(view: geometry.View, name: str, axis: int, length: int) -> tuple[in
     return shape
 
 
-def roll(x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None) -> Array:
+def roll(a: Array, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None) -> Array:
     """The elements moved along axes, those that leave at one end coming in at the other.
 
     shift: how far, towards higher indices; a tuple goes with a tuple of axes. axis: None moves the elements in C order.
@@ -365,51 +370,51 @@ def roll(x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] 
     >>> xp.roll(xp.asarray([1, 2, 3]), 1)
     Array([3, 1, 2], device='cpu')
     """
-    x = _array(x, "roll")
+    a = _array(a, "roll")
     if axis is None:
-        return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
+        return reshape(roll(reshape(a, (-1,)), shift, axis=0), a.shape)
     shifts = shift if isinstance(shift, tuple) else (shift,)
     axes = axis if isinstance(axis, tuple) else (axis,)
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ValueError(f"roll: {len(shifts)} shifts and {len(axes)} axes")
-    ndim = x.ndim
+    ndim = a.ndim
     distances = [0] * ndim
     count = max(len(shifts), len(axes))
     if not all(hasattr(s, "__index__") for s in shifts):
         raise TypeError(f"roll: a shift is an integer, not {shift!r}")
-    for s, a in zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True):
-        distances[_axes(a, ndim, "roll")[0]] += operator.index(s)
-    own = strides_of(x)
-    out = _new(x.dims, x.sig.dtype, x.sig.device)
-    if 0 in x.dims:
+    for s, d in zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True):
+        distances[_axes(d, ndim, "roll")[0]] += operator.index(s)
+    own = strides_of(a)
+    out = _new(a.dims, a.sig.dtype, a.sig.device)
+    if 0 in a.dims:
         return out
     strides = strides_of(out)
     # Along each axis the elements fall into those that stay in order and those that come in again: where a piece goes,
     # where it comes from, and its length.
     pieces = [
         [(d, 0, n - d), (0, n - d, d)] if d else [(0, 0, n)]
-        for n, d in ((n, distance % n) for n, distance in zip(x.dims, distances, strict=True))
+        for n, d in ((n, distance % n) for n, distance in zip(a.dims, distances, strict=True))
     ]
     for piece in itertools.product(*pieces):
         shape = tuple([length for _, _, length in piece])
         goal = sum([place * stride for (place, _, _), stride in zip(piece, strides, strict=True)])
         origin = sum([place * stride for (_, place, _), stride in zip(piece, own, strict=True)])
-        fill(view_of(out, shape, strides, goal), view_of(x, shape, own, origin))
+        fill(view_of(out, shape, strides, goal), view_of(a, shape, own, origin))
     return out
 
 
-def tile(x: Array, repetitions: int | tuple[int, ...] | None = None, /, *, reps: Any = None) -> Array:
-    """The whole of x side by side, as often along each axis as `repetitions`, or `reps` by NumPy's name, says.
+def tile(A: Array, reps: int | tuple[int, ...]) -> Array:
+    """The whole of `A` side by side, as often along each axis as `reps` says.
 
-    Where x has fewer dimensions than there are repetitions it gets leading ones; where it has more, the leading ones
+    Where `A` has fewer dimensions than there are repetitions it gets leading ones; where it has more, the leading ones
     are not repeated. Raises ValueError for a negative number. Standard: manipulation functions, `tile`.
 
     >>> xp.tile(xp.asarray([1, 2]), (2, 2))
     Array([[1, 2, 1, 2],
            [1, 2, 1, 2]], device='cpu')
     """
-    view = _array(x, "tile").memory()
-    counts = _integers(reps if repetitions is None else repetitions, "tile", "repetitions")
+    view = _array(A, "tile").memory()
+    counts = _integers(reps, "tile", "reps")
     ndim = max(len(counts), len(view.shape))
     counts = (1,) * (ndim - len(counts)) + counts
     sizes = (1,) * (ndim - len(view.shape)) + view.shape

@@ -157,10 +157,9 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any
     return function(*indices(shape, dtype), **kwargs)
 
 
-def loadtxt(fname: Any, dtype: Any = float, **options: Any) -> Any:
+def loadtxt(fname: Any, dtype: Any = float, **options: Any) -> Array:
     """The numbers of a text file's table; the options are NumPy's. Source: NumPy, `loadtxt`."""
-    found = np.loadtxt(fname, as_dtype(dtype, "loadtxt"), **options)
-    return [asarray(x) for x in found] if options.get("unpack") else asarray(found)
+    return asarray(np.loadtxt(fname, as_dtype(dtype, "loadtxt"), **options))
 
 
 def genfromtxt(fname: Any, dtype: Any = float, **options: Any) -> Array:

@@ -304,26 +304,26 @@ def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
 # ---------------------------------------------------------------------------------------------------------- selecting
 
 
-def flatnonzero(x: Any) -> Array:
+def flatnonzero(a: Any) -> Array:
     """The places in the flattened array of what is not zero. Waits for the device. Source: NumPy, `flatnonzero`.
 
     >>> xp.flatnonzero(xp.asarray([0, 3, 5]))
     Array([1, 2], device='cpu')
     """
-    return nonzero(reshape(_array(x, "flatnonzero"), (-1,)))[0]
+    return nonzero(reshape(_array(a, "flatnonzero"), (-1,)))[0]
 
 
-def argwhere(x: Any) -> Array:
+def argwhere(a: Any) -> Array:
     """The coordinates of what is not zero, a row each. Waits for the device. Source: NumPy, `argwhere`.
 
     >>> xp.argwhere(xp.asarray([[0, 1], [1, 0]]))
     Array([[0, 1],
            [1, 0]], device='cpu')
     """
-    x = _array(x, "argwhere")
-    if not x.ndim:
-        return filled((int(bool(x)), 0), 0, INT64, x.device, "argwhere")
-    return stack(nonzero(x), axis=1)
+    a = _array(a, "argwhere")
+    if not a.ndim:
+        return filled((int(bool(a)), 0), 0, INT64, a.device, "argwhere")
+    return stack(nonzero(a), axis=1)
 
 
 def extract(condition: Any, arr: Any) -> Array:

@@ -206,6 +206,16 @@ class Flat:
         return asnumpy(self.base).ravel().astype(dtype or self.base.dtype, copy=False)
 
 
+def ndenumerate(arr: Any) -> Iterator[tuple[tuple[int, ...], Array]]:
+    """The place of each element and the element, in C order. Source: NumPy, `ndenumerate`.
+
+    >>> [(place, int(element)) for place, element in xp.ndenumerate(xp.asarray([[3, 4]]))]
+    [((0, 0), 3), ((0, 1), 4)]
+    """
+    x = _array(arr, "ndenumerate")
+    return zip(np.ndindex(x.shape), Flat(x), strict=True)
+
+
 def set_flat(x: Array, value: Any) -> None:
     """`x.flat = value`: values in C order, over again where they are fewer."""
     values = _reshape(_array(value, "flat"), (-1,))
@@ -220,7 +230,10 @@ def item(x: Array, *place: Any) -> Any:
     if len(place) == 1 and isinstance(place[0], tuple):
         place = place[0]
     if len(place) == 1 and x.ndim != 1:
-        place = tuple(int(k) for k in np.unravel_index(operator.index(place[0]) % max(x.size, 1), x.shape))
+        n = operator.index(place[0])
+        if not -x.size <= n < x.size:
+            raise IndexError(f"item: index {n} is out of bounds for size {x.size}")
+        place = tuple(int(k) for k in np.unravel_index(n % x.size, x.shape))
     if not place and x.size != 1:
         raise ValueError(f"item: can only convert an array of size 1 to a Python scalar, got shape {x.shape}")
     if len(place) not in (0, x.ndim):

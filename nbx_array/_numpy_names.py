@@ -22,7 +22,7 @@ CHAPTERS = {
         *("s_", "select", "sort_complex", "tri", "tril_indices", "tril_indices_from", "triu_indices"),
         *("triu_indices_from", "unravel_index"),
     ),
-    "_numpy_methods": ("copy",),
+    "_numpy_methods": ("copy", "ndenumerate"),
     "_numpy_pointwise": (
         *("allclose", "angle", "array_equal", "array_equiv", "bitwise_count", "cbrt", "deg2rad", "degrees", "divmod"),
         *("exp2", "fabs"),
@@ -65,7 +65,10 @@ CHAPTERS = {
         *("nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum"),
         *("nanvar", "percentile", "ptp", "quantile"),
     ),
-    "_numpy_types": ("common_type", "isscalar", "iterable", "lib", "min_scalar_type", "ndarray"),
+    "_numpy_types": (
+        *("common_type", "complexfloating", "floating", "generic", "inexact", "integer", "isscalar", "iterable"),
+        *("min_scalar_type", "ndarray", "number", "signedinteger", "unsignedinteger"),
+    ),
     "_numpy_vectorize": ("vectorize",),
     "_ufunc": ("ufunc",),
     "special": ("i0",),
@@ -107,9 +110,8 @@ ALIASES = {
 """NumPy's names, of version 1 too, of functions that have another one here."""
 
 NUMPYS = (
-    # dtypes and their kinds; arrays take the 15 that `asarray` names
-    *("dtype", "generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating"),
-    *("complexfloating", "flexible", "character", "bool_", "byte", "ubyte", "short", "ushort", "intc", "uintc", "int_"),
+    # dtypes and kinds that arrays have not; arrays take the 15 dtypes that `asarray` names
+    *("dtype", "flexible", "character", "bool_", "byte", "ubyte", "short", "ushort", "intc", "uintc", "int_"),
     *("uint", "intp", "uintp", "long", "ulong", "longlong", "ulonglong", "half", "single", "double", "longdouble"),
     *("csingle", "cdouble", "clongdouble", "str_", "bytes_", "object_", "void", "datetime64", "timedelta64"),
     *("issubdtype", "promote_types", "typename", "sctypeDict", "typecodes", "ScalarType"),
@@ -137,7 +139,6 @@ _FILES_OF_OBJECTS = "strings, objects, dates and records are NumPy's alone; conv
 ABSENT = {
     "frompyfunc": "use vectorize(), or call the function on arrays, with where() for its branches",
     "nditer": "it would bring each element to the host; write with whole arrays, or iterate over tolist()",
-    "ndenumerate": "it would bring each element to the host; use argwhere(), or enumerate(x.tolist())",
     "broadcast": "use broadcast_arrays() or broadcast_shapes()",
     "matrix": "use arrays and the operator @",
     "asmatrix": "use arrays and the operator @",
@@ -170,7 +171,7 @@ ABSENT = {
 """What is left out for a reason, and what to do instead."""
 
 
-_OF_SCALARS = ("as_integer_ratio", "bit_count", "denominator", "hex", "is_integer", "numerator")
+OF_SCALARS = ("as_integer_ratio", "bit_count", "denominator", "hex", "is_integer", "numerator")
 """What NumPy's scalars have and its arrays have not."""
 
 
@@ -204,7 +205,7 @@ def advice_on_method(name: str) -> str:
     is_function = found and (isinstance(found, str) or (callable(found) and not isinstance(found, type)))
     if is_function and name[0] != "_":
         return f"; there is the function nbx_array.{ALIASES.get(name, name)}"
-    return f"; Python's numbers have it: x.item().{name}" if name in _OF_SCALARS else ""
+    return f"; Python's numbers have it: x.item().{name}" if name in OF_SCALARS else ""
 
 
 NAMES = (*MODULES, *ALIASES, *CONSTANTS, *NUMPYS)

@@ -318,18 +318,18 @@ def frexp(x: Array, /) -> tuple[Array, Array]:
     return where(ordinary, mantissa, x), cast(where(ordinary, exponent, 0), np.dtype(np.int32))
 
 
-def fix(x: Array, /, out: Any = None) -> Array:
+def fix(x: Array, out: Any = None) -> Array:
     """Each element rounded towards zero. Source: NumPy, `fix`."""
     return deliver("fix", trunc(x), out)
 
 
-def isposinf(x: Array, /, out: Any = None) -> Array:
+def isposinf(x: Array, out: Any = None) -> Array:
     """Whether each element is +inf. Source: NumPy, `isposinf`."""
     x = _array(x, "isposinf")
     return deliver("isposinf", equal(x, math.inf), out)
 
 
-def isneginf(x: Array, /, out: Any = None) -> Array:
+def isneginf(x: Array, out: Any = None) -> Array:
     """Whether each element is -inf. Source: NumPy, `isneginf`."""
     x = _array(x, "isneginf")
     return deliver("isneginf", equal(x, -math.inf), out)
@@ -357,16 +357,16 @@ def isrealobj(x: Any) -> bool:
     return not iscomplexobj(x)
 
 
-def real_if_close(x: Any, tol: float = 100) -> Array:
-    """The real part where all imaginary parts are below tol epsilons, else x. Waits for the device.
+def real_if_close(a: Any, tol: float = 100) -> Array:
+    """The real part where all imaginary parts are below tol epsilons, else `a`. Waits for the device.
 
     Source: NumPy, `real_if_close`.
     """
-    x = _array(x, "real_if_close")
-    if x.dtype.kind != "c":
-        return x
-    limit = tol * float(np.finfo(x.dtype).eps) if tol > 1 else tol
-    return real(x) if bool(all(abs(imag(x)) < limit)) else x
+    a = _array(a, "real_if_close")
+    if a.dtype.kind != "c":
+        return a
+    limit = tol * float(np.finfo(a.dtype).eps) if tol > 1 else tol
+    return real(a) if bool(all(abs(imag(a)) < limit)) else a
 
 
 def angle(z: Any, deg: bool = False) -> Array:

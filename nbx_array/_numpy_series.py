@@ -10,7 +10,7 @@ import numpy as np
 
 from nbx_array import _statistical, special
 from nbx_array._array import Array, cast, copy, where
-from nbx_array._creation import _array, _new, arange, linspace
+from nbx_array._creation import _array, _new, arange, logspace
 from nbx_array._data_types import result_type
 from nbx_array._elementwise import (
     abs,
@@ -24,14 +24,13 @@ from nbx_array._elementwise import (
     less,
     logical_and,
     multiply,
-    pow,
     sqrt,
     subtract,
 )
 from nbx_array._linear_algebra import matmul
-from nbx_array._manipulation import _axes, concat, flip, reshape
+from nbx_array._manipulation import _axes, concat, flip, moveaxis, reshape
 from nbx_array._numpy_shapes import pad, sliding_window_view
-from nbx_array._reduction import inexact
+from nbx_array._reduction import check_axis, inexact
 from nbx_array._searching import searchsorted
 from nbx_array._sorting import argsort
 from nbx_array._taking import take
@@ -256,30 +255,27 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 # ------------------------------------------------------------------------------------------------- numbers and windows
 
 
-def geomspace(
-    start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
-) -> Array:
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Array:
     """Numbers of which each is the same multiple of the one before it. Source: NumPy, `geomspace`.
 
-    Raises ValueError where one of the ends is zero.
+    Ends that are arrays or lists broadcast; the numbers between them then lie along a new axis, `axis`. Raises
+    ValueError where one of the ends is zero, for which ends on a device are waited for.
 
     >>> xp.geomspace(1, 8, 4)
     Array([1., 2., 4., 8.], device='cpu')
     """
-    start, stop = float(start), float(stop)
-    if start == 0 or stop == 0:
+    numbers = not (np.ndim(start) or np.ndim(stop))
+    first, last = (np.float64(x) if numbers else _array(x, "geomspace") * 1.0 for x in (start, stop))
+    if np.any((first == 0) | (last == 0)):  # NumPy's functions of our arrays are ours
         raise ValueError("geomspace: geometric sequence cannot include zero")
-    sign = 1.0
-    if start < 0 and stop < 0:
-        sign, start, stop = -1.0, -start, -stop
-    if start < 0 or stop < 0:
+    if np.any((first < 0) != (last < 0)):
         raise ValueError("geomspace: the ends have different signs")
-    result = copy(pow(10.0, linspace(math.log10(start), math.log10(stop), num, endpoint)))
+    result = copy(logspace(np.log10(np.abs(first)), np.log10(np.abs(last)), num, endpoint) * np.sign(first))
     if num > 0:
-        result[0] = start
+        result[0] = first
         if num > 1 and endpoint:
-            result[-1] = stop
-    result = result * sign
+            result[-1] = last
+    result = moveaxis(result, 0, check_axis("geomspace", axis, result.ndim))
     return result if dtype is None else cast(result, np.dtype(dtype))
 
 

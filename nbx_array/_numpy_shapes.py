@@ -25,7 +25,7 @@ Pairs = Any  # pad's widths and values: a number, a pair, or pairs for each axis
 
 
 def array(
-    obj: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", ndmin: int = 0, **options: Any
+    object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", ndmin: int = 0, **options: Any
 ) -> Array:
     """An array of the given data, as `asarray` makes it, and a copy unless `copy` says otherwise.
 
@@ -36,39 +36,39 @@ def array(
     """
     options.pop("subok", None)
     options.pop("like", None)
-    needless = copy and not isinstance(obj, (Array, np.ndarray))  # data of the host is copied anyway
-    x = asarray(obj, dtype=dtype, order=order, copy=None if needless else copy, **options)
+    needless = copy and not isinstance(object, (Array, np.ndarray))  # data of the host is copied anyway
+    x = asarray(object, dtype=dtype, order=order, copy=None if needless else copy, **options)
     return x if x.ndim >= ndmin else x[(None,) * (ndmin - x.ndim)]
 
 
 def asanyarray(
-    obj: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None
+    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None
 ) -> Array:
     """`asarray`: there are no subclasses. Source: NumPy, `asanyarray`."""
-    return asarray(obj, dtype=dtype, order=order, device=device, copy=copy)
+    return asarray(a, dtype=dtype, order=order, device=device, copy=copy)
 
 
-def ascontiguousarray(obj: Any, dtype: Any = None) -> Array:
+def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
     """An array of at least 1 dimension whose elements are packed in C order. Source: NumPy, `ascontiguousarray`.
 
     >>> xp.ascontiguousarray(xp.ones((2, 3)).T).flags.c_contiguous
     True
     """
-    x = asarray(obj, dtype=dtype, order="C")
+    x = asarray(a, dtype=dtype, order="C")
     return x if x.ndim else x[None]
 
 
-def asfortranarray(obj: Any, dtype: Any = None) -> Array:
+def asfortranarray(a: Any, dtype: Any = None) -> Array:
     """An array of at least 1 dimension whose elements are packed in Fortran's order. Source: NumPy, `asfortranarray`.
 
     >>> xp.asfortranarray(xp.ones((2, 3))).strides
     (8, 16)
     """
-    x = asarray(obj, dtype=dtype, order="F")
+    x = asarray(a, dtype=dtype, order="F")
     return x if x.ndim else x[None]
 
 
-def require(obj: Any, dtype: Any = None, requirements: Any = None) -> Array:
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> Array:
     """An array of a dtype that meets requirements: "C" or "F" for an order; the others hold anyway.
 
     Raises ValueError for both orders. Source: NumPy, `require`.
@@ -76,7 +76,7 @@ def require(obj: Any, dtype: Any = None, requirements: Any = None) -> Array:
     wanted = {str(r).upper()[0] for r in (requirements or ())}
     if {"C", "F"} <= wanted:
         raise ValueError('require: cannot have both "C" and "F" order')
-    return asfortranarray(obj, dtype) if "F" in wanted else ascontiguousarray(obj, dtype)
+    return asfortranarray(a, dtype) if "F" in wanted else ascontiguousarray(a, dtype)
 
 
 def isfortran(a: Array) -> bool:
@@ -88,23 +88,23 @@ def isfortran(a: Array) -> bool:
     return is_fortran(a) and not is_c(a)
 
 
-def ndim(x: Any) -> int:
+def ndim(a: Any) -> int:
     """The number of dimensions. Source: NumPy, `ndim`."""
-    return _array(x, "ndim").ndim
+    return _array(a, "ndim").ndim
 
 
-def shape(x: Any) -> tuple[int, ...]:
+def shape(a: Any) -> tuple[int, ...]:
     """The length of each dimension. Source: NumPy, `shape`."""
-    return _array(x, "shape").shape
+    return _array(a, "shape").shape
 
 
-def size(x: Any, axis: int | None = None) -> int:
+def size(a: Any, axis: int | None = None) -> int:
     """The number of elements, or the length along an axis. Source: NumPy, `size`."""
-    x = _array(x, "size")
-    return x.size if axis is None else x.shape[axis]
+    a = _array(a, "size")
+    return a.size if axis is None else a.shape[axis]
 
 
-def ravel(x: Any, order: str = "C") -> Array:
+def ravel(a: Any, order: str = "C") -> Array:
     """The elements as a vector, in C order, with "F" in Fortran's, with "K" as they lie: a view where there is one.
 
     Source: NumPy, `ravel`.
@@ -112,60 +112,60 @@ def ravel(x: Any, order: str = "C") -> Array:
     >>> xp.ravel(xp.asarray([[1, 2], [3, 4]]), order="F")
     Array([1, 3, 2, 4], device='cpu')
     """
-    x = _array(x, "ravel")
+    a = _array(a, "ravel")
     if order != "C" and chosen("ravel", order) == "K":
-        return reshape(in_memory_order(x), (-1,))
-    return reshape(x, (-1,), order)
+        return reshape(in_memory_order(a), (-1,))
+    return reshape(a, (-1,), order)
 
 
-def transpose(x: Any, axes: Any = None) -> Array:
+def transpose(a: Any, axes: Any = None) -> Array:
     """A view with the axes in the given order, reversed by default. Source: NumPy, `transpose`.
 
     >>> xp.transpose(xp.ones((2, 3))).shape
     (3, 2)
     """
-    x = _array(x, "transpose")
-    return x.T if axes is None else permute_dims(x, tuple(axes))
+    a = _array(a, "transpose")
+    return a.T if axes is None else permute_dims(a, tuple(axes))
 
 
-def swapaxes(x: Any, axis1: int, axis2: int) -> Array:
+def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     """A view with two axes exchanged. Source: NumPy, `swapaxes`.
 
     >>> xp.swapaxes(xp.ones((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
-    x = _array(x, "swapaxes")
-    order = list(range(x.ndim))
-    (a,), (b,) = _axes(axis1, x.ndim, "swapaxes"), _axes(axis2, x.ndim, "swapaxes")
-    order[a], order[b] = order[b], order[a]
-    return permute_dims(x, tuple(order))
+    a = _array(a, "swapaxes")
+    order = list(range(a.ndim))
+    (first,), (second,) = _axes(axis1, a.ndim, "swapaxes"), _axes(axis2, a.ndim, "swapaxes")
+    order[first], order[second] = order[second], order[first]
+    return permute_dims(a, tuple(order))
 
 
-def rollaxis(x: Any, axis: int, start: int = 0) -> Array:
+def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     """A view with an axis moved before the one at `start`. Source: NumPy, `rollaxis`.
 
     >>> xp.rollaxis(xp.ones((2, 3, 4)), 2).shape
     (4, 2, 3)
     """
-    x = _array(x, "rollaxis")
-    (origin,) = _axes(axis, x.ndim, "rollaxis")
-    goal = start + x.ndim if start < 0 else start
-    if not 0 <= goal <= x.ndim:
-        raise np.exceptions.AxisError(f"rollaxis: start {start} is out of bounds for {x.ndim} dimensions")
-    return moveaxis(x, origin, goal - (origin < goal))
+    a = _array(a, "rollaxis")
+    (origin,) = _axes(axis, a.ndim, "rollaxis")
+    goal = start + a.ndim if start < 0 else start
+    if not 0 <= goal <= a.ndim:
+        raise np.exceptions.AxisError(f"rollaxis: start {start} is out of bounds for {a.ndim} dimensions")
+    return moveaxis(a, origin, goal - (origin < goal))
 
 
-def flipud(x: Any) -> Array:
+def flipud(m: Any) -> Array:
     """A view that runs backwards along the first axis. Source: NumPy, `flipud`."""
-    return flip(_array(x, "flipud"), axis=0)
+    return flip(_array(m, "flipud"), axis=0)
 
 
-def fliplr(x: Any) -> Array:
+def fliplr(m: Any) -> Array:
     """A view that runs backwards along the second axis. Source: NumPy, `fliplr`."""
-    return flip(_array(x, "fliplr"), axis=1)
+    return flip(_array(m, "fliplr"), axis=1)
 
 
-def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """A view turned by k quarters from the first of two axes towards the second.
 
     Raises ValueError for axes that are the same. Source: NumPy, `rot90`.
@@ -174,17 +174,17 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     Array([[2, 4],
            [1, 3]], device='cpu')
     """
-    x = _array(x, "rot90")
-    first, second = _axes(tuple(axes), x.ndim, "rot90")
+    m = _array(m, "rot90")
+    first, second = _axes(tuple(axes), m.ndim, "rot90")
     match operator.index(k) % 4:
         case 0:
-            return x[...]
+            return m[...]
         case 1:
-            return swapaxes(flip(x, axis=second), first, second)
+            return swapaxes(flip(m, axis=second), first, second)
         case 2:
-            return flip(x, axis=(first, second))
+            return flip(m, axis=(first, second))
         case _:
-            return flip(swapaxes(x, first, second), axis=second)
+            return flip(swapaxes(m, first, second), axis=second)
 
 
 def _at_least(x: Array, n: int) -> Array:
@@ -219,39 +219,39 @@ def atleast_3d(*arrays: Any) -> Any:
 # ------------------------------------------------------------------------------------------------------------ joining
 
 
-def vstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
-    """The arrays, of at least 2 dimensions, joined along the first axis. Source: NumPy, `vstack`.
+def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
+    """Arrays, of at least 2 dimensions, joined along the first axis. Source: NumPy, `vstack`.
 
     >>> xp.vstack([xp.asarray([1, 2]), xp.asarray([3, 4])])
     Array([[1, 2],
            [3, 4]], device='cpu')
     """
-    return concat([_at_least(x, 2) for x in _arrays(arrays, "vstack")], axis=0, dtype=dtype)
+    return concat([_at_least(x, 2) for x in _arrays(tup, "vstack")], axis=0, dtype=dtype)
 
 
-def hstack(arrays: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
-    """The arrays joined along the second axis; vectors along their only one. Source: NumPy, `hstack`.
+def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
+    """Arrays joined along the second axis; vectors along their only one. Source: NumPy, `hstack`.
 
     >>> xp.hstack([xp.asarray([1, 2]), xp.asarray([3])])
     Array([1, 2, 3], device='cpu')
     """
-    parts = [_at_least(x, 1) for x in _arrays(arrays, "hstack")]
+    parts = [_at_least(x, 1) for x in _arrays(tup, "hstack")]
     return concat(parts, axis=0 if parts and parts[0].ndim == 1 else 1, dtype=dtype)
 
 
-def dstack(arrays: Sequence[Any]) -> Array:
-    """The arrays, of at least 3 dimensions, joined along the third axis. Source: NumPy, `dstack`."""
-    return concat([_at_least(x, 3) for x in _arrays(arrays, "dstack")], axis=2)
+def dstack(tup: Sequence[Any]) -> Array:
+    """Arrays, of at least 3 dimensions, joined along the third axis. Source: NumPy, `dstack`."""
+    return concat([_at_least(x, 3) for x in _arrays(tup, "dstack")], axis=2)
 
 
-def column_stack(arrays: Sequence[Any]) -> Array:
+def column_stack(tup: Sequence[Any]) -> Array:
     """Vectors as columns, and matrices, side by side. Source: NumPy, `column_stack`.
 
     >>> xp.column_stack([xp.asarray([1, 2]), xp.asarray([3, 4])])
     Array([[1, 3],
            [2, 4]], device='cpu')
     """
-    return concat([_at_least(x, 2).T if x.ndim < 2 else x for x in _arrays(arrays, "column_stack")], axis=1)
+    return concat([_at_least(x, 2).T if x.ndim < 2 else x for x in _arrays(tup, "column_stack")], axis=1)
 
 
 def block(arrays: Any) -> Array:
@@ -281,34 +281,34 @@ def block(arrays: Any) -> Array:
     return join(arrays, 0)
 
 
-def append(x: Any, values: Any, axis: int | None = None) -> Array:
-    """x with values after its end along an axis; both flattened if axis is None. Source: NumPy, `append`.
+def append(arr: Any, values: Any, axis: int | None = None) -> Array:
+    """`arr` with values after its end along an axis; both flattened if axis is None. Source: NumPy, `append`.
 
     >>> xp.append(xp.asarray([1, 2]), 3)
     Array([1, 2, 3], device='cpu')
     """
-    x, values = _array(x, "append"), _array(values, "append")
-    return concat([ravel(x), ravel(values)]) if axis is None else concat([x, values], axis=axis)
+    arr, values = _array(arr, "append"), _array(values, "append")
+    return concat([ravel(arr), ravel(values)]) if axis is None else concat([arr, values], axis=axis)
 
 
-def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
-    """x with values put before the given places along an axis; x flattened if axis is None.
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
+    """`arr` with values put before the given places along an axis; `arr` flattened if axis is None.
 
-    obj: an integer, a slice, or integers, of places in x. Raises IndexError for one out of range. Source: NumPy,
+    obj: an integer, a slice, or integers, of places in `arr`. Raises IndexError for one out of range. Source: NumPy,
     `insert`.
 
     >>> xp.insert(xp.asarray([1, 2, 3]), 1, 9)
     Array([1, 9, 2, 3], device='cpu')
     """
-    x = _array(x, "insert")
+    arr = _array(arr, "insert")
     if axis is None:
-        x, axis = ravel(x), 0
-    (along,) = _axes(axis, x.ndim, "insert")
-    n = x.shape[along]
+        arr, axis = ravel(arr), 0
+    (along,) = _axes(axis, arr.ndim, "insert")
+    n = arr.shape[along]
     places = _places(obj, n, "insert", inclusive=True)
-    values = cast(_array(values, "insert"), x.dtype)
+    values = cast(_array(values, "insert"), arr.dtype)
     if places.size == 1:  # one place takes several values
-        values = values[(None,) * max(x.ndim - values.ndim, 0)]
+        values = values[(None,) * max(arr.ndim - values.ndim, 0)]
         values = values if np.ndim(obj) or isinstance(obj, slice) else moveaxis(values, 0, along)
         goals = places + np.arange(values.shape[along])
     else:
@@ -316,31 +316,31 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
         goals = np.empty_like(places)
         goals[order] = places[order] + np.arange(len(places))
     total = n + len(goals)
-    out = _new((*x.shape[:along], total, *x.shape[along + 1 :]), x.dtype, x.device)
+    out = _new((*arr.shape[:along], total, *arr.shape[along + 1 :]), arr.dtype, arr.device)
     stays = np.ones(total, bool)
     stays[goals] = False
     before = (slice(None),) * along
-    shape = (*x.shape[:along], len(goals), *x.shape[along + 1 :])
-    out[(*before, asarray(np.flatnonzero(stays), device=x.device))] = x
-    out[(*before, asarray(goals, device=x.device))] = broadcast_to(values, shape)
+    shape = (*arr.shape[:along], len(goals), *arr.shape[along + 1 :])
+    out[(*before, asarray(np.flatnonzero(stays), device=arr.device))] = arr
+    out[(*before, asarray(goals, device=arr.device))] = broadcast_to(values, shape)
     return out
 
 
-def delete(x: Any, obj: Any, axis: int | None = None) -> Array:
-    """x without the given places along an axis; flattened if axis is None.
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
+    """`arr` without the given places along an axis; flattened if axis is None.
 
     obj: an integer, a slice, integers, or a mask. Raises IndexError for a place out of range. Source: NumPy, `delete`.
 
     >>> xp.delete(xp.asarray([1, 2, 3]), 1)
     Array([1, 3], device='cpu')
     """
-    x = _array(x, "delete")
+    arr = _array(arr, "delete")
     if axis is None:
-        x, axis = ravel(x), 0
-    (along,) = _axes(axis, x.ndim, "delete")
-    stays = np.ones(x.shape[along], bool)
-    stays[_places(obj, x.shape[along], "delete")] = False
-    return x[(*(slice(None),) * along, asarray(np.flatnonzero(stays), device=x.device))]
+        arr, axis = ravel(arr), 0
+    (along,) = _axes(axis, arr.ndim, "delete")
+    stays = np.ones(arr.shape[along], bool)
+    stays[_places(obj, arr.shape[along], "delete")] = False
+    return arr[(*(slice(None),) * along, asarray(np.flatnonzero(stays), device=arr.device))]
 
 
 def _places(obj: Any, n: int, name: str, *, inclusive: bool = False) -> np.ndarray:
@@ -361,37 +361,37 @@ def _places(obj: Any, n: int, name: str, *, inclusive: bool = False) -> np.ndarr
     return np.where(places < 0, places + n, places)
 
 
-def resize(x: Any, new_shape: Any) -> Array:
+def resize(a: Any, new_shape: Any) -> Array:
     """The elements in C order, over again as often as needed, in a new shape. Source: NumPy, `resize`.
 
     >>> xp.resize(xp.asarray([1, 2, 3]), (2, 2))
     Array([[1, 2],
            [3, 1]], device='cpu')
     """
-    x = ravel(_array(x, "resize"))
+    a = ravel(_array(a, "resize"))
     dims = tuple(map(operator.index, _sizes(new_shape)))
     if any(d < 0 for d in dims):
         raise ValueError(f"resize: all elements of the new shape must be non-negative, got {dims}")
     total = math.prod(dims)
-    if not x.size or not total:
-        return filled(dims, 0, x.dtype, x.device, "resize")
-    return reshape(tile(x, (-(-total // x.size),))[:total], dims)
+    if not a.size or not total:
+        return filled(dims, 0, a.dtype, a.device, "resize")
+    return reshape(tile(a, (-(-total // a.size),))[:total], dims)
 
 
 # ---------------------------------------------------------------------------------------------------------- splitting
 
 
-def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """Views of x cut along an axis at places, or into parts whose lengths differ by at most 1.
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """Views of `ary` cut along an axis at places, or into parts whose lengths differ by at most 1.
 
     Raises ValueError for fewer than 1 part. Source: NumPy, `array_split`.
 
     >>> [part.tolist() for part in xp.array_split(xp.arange(5), 2)]
     [[0, 1, 2], [3, 4]]
     """
-    x = _array(x, "array_split")
-    (along,) = _axes(axis, x.ndim, "array_split")
-    n = x.shape[along]
+    ary = _array(ary, "array_split")
+    (along,) = _axes(axis, ary.ndim, "array_split")
+    n = ary.shape[along]
     if hasattr(indices_or_sections, "__len__") and np.ndim(indices_or_sections):
         cuts = [0, *(operator.index(i) for i in indices_or_sections), n]
         pairs = list(itertools.pairwise(cuts))
@@ -405,51 +405,51 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
         for k in range(parts):
             ends.append(ends[-1] + each + (k < extra))
         pairs = list(itertools.pairwise(ends))
-    return [view_basic(x, (*(slice(None),) * along, slice(start, stop))) for start, stop in pairs]
+    return [view_basic(ary, (*(slice(None),) * along, slice(start, stop))) for start, stop in pairs]
 
 
-def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """`array_split` into equal parts; ValueError where the length does not divide. Source: NumPy, `split`.
 
     >>> [part.tolist() for part in xp.split(xp.arange(4), 2)]
     [[0, 1], [2, 3]]
     """
-    x = _array(x, "split")
-    if np.ndim(indices_or_sections) == 0 and x.shape[axis] % operator.index(indices_or_sections):
+    ary = _array(ary, "split")
+    if np.ndim(indices_or_sections) == 0 and ary.shape[axis] % operator.index(indices_or_sections):
         raise ValueError(
             "split: array split does not result in an equal division: "
-            f"length {x.shape[axis]}, {indices_or_sections} parts"
+            f"length {ary.shape[axis]}, {indices_or_sections} parts"
         )
-    return array_split(x, indices_or_sections, axis)
+    return array_split(ary, indices_or_sections, axis)
 
 
-def vsplit(x: Any, indices_or_sections: Any) -> list[Array]:
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """`split` along the first axis of at least 2. Source: NumPy, `vsplit`."""
-    if _array(x, "vsplit").ndim < 2:
+    if _array(ary, "vsplit").ndim < 2:
         raise ValueError("vsplit only works on arrays of 2 or more dimensions")
-    return split(x, indices_or_sections, 0)
+    return split(ary, indices_or_sections, 0)
 
 
-def hsplit(x: Any, indices_or_sections: Any) -> list[Array]:
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """`split` along the second axis; of a vector along its only one. Source: NumPy, `hsplit`."""
-    x = _array(x, "hsplit")
-    if not x.ndim:
+    ary = _array(ary, "hsplit")
+    if not ary.ndim:
         raise ValueError("hsplit only works on arrays of 1 or more dimensions")
-    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
+    return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
-def dsplit(x: Any, indices_or_sections: Any) -> list[Array]:
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """`split` along the third axis. Source: NumPy, `dsplit`."""
-    if _array(x, "dsplit").ndim < 3:
+    if _array(ary, "dsplit").ndim < 3:
         raise ValueError("dsplit only works on arrays of 3 or more dimensions")
-    return split(x, indices_or_sections, 2)
+    return split(ary, indices_or_sections, 2)
 
 
 # ------------------------------------------------------------------------------------------------------------ padding
 
 
-def pad(x: Any, pad_width: Pairs, mode: str = "constant", **options: Any) -> Array:
-    """x with a border along each axis.
+def pad(array: Any, pad_width: Pairs, mode: str = "constant", **options: Any) -> Array:
+    """`array` with a border along each axis.
 
     pad_width: elements before and after, for each axis: a number for all, a pair for every axis, pairs, or a
     dictionary of axes. mode: "constant" (constant_values, like pad_width; 0), "edge", "wrap", "reflect" and
@@ -460,12 +460,12 @@ def pad(x: Any, pad_width: Pairs, mode: str = "constant", **options: Any) -> Arr
     >>> xp.pad(xp.asarray([1, 2, 3]), (2, 1), mode="reflect")
     Array([3, 2, 1, 2, 3, 2], device='cpu')
     """
-    x = _array(x, "pad")
-    widths = [(operator.index(a), operator.index(b)) for a, b in _pairs(pad_width, x.ndim, "pad_width")]
+    array = _array(array, "pad")
+    widths = [(operator.index(a), operator.index(b)) for a, b in _pairs(pad_width, array.ndim, "pad_width")]
     if any(a < 0 or b < 0 for a, b in widths):
         raise ValueError(f"pad: index can't contain negative values, got {pad_width!r}")
-    values = _pairs(options.pop("constant_values", 0), x.ndim, "constant_values")
-    ends = _pairs(options.pop("end_values", 0), x.ndim, "end_values")
+    values = _pairs(options.pop("constant_values", 0), array.ndim, "constant_values")
+    ends = _pairs(options.pop("end_values", 0), array.ndim, "end_values")
     if options.pop("reflect_type", "even") != "even" or options.pop("stat_length", None) is not None:
         raise ValueError("pad: reflect_type is 'even' and stat_length None")
     if options:
@@ -474,14 +474,14 @@ def pad(x: Any, pad_width: Pairs, mode: str = "constant", **options: Any) -> Arr
     if mode not in modes:
         raise ValueError(f"pad: mode {mode!r} is not one of {', '.join(modes)}")
     if mode in ("constant", "empty"):
-        return _framed(x, widths, values if mode == "constant" else ((0, 0),) * x.ndim)
+        return _framed(array, widths, values if mode == "constant" else ((0, 0),) * array.ndim)
     for axis, (before, after) in enumerate(widths):
         if not before and not after:
             continue
-        if not x.shape[axis]:
+        if not array.shape[axis]:
             raise ValueError(f"pad: can't extend empty axis {axis} using mode {mode!r}")
-        x = _extended(x, axis, before, after, mode, ends[axis])
-    return x[...]
+        array = _extended(array, axis, before, after, mode, ends[axis])
+    return array[...]
 
 
 def _pairs(given: Pairs, ndim: int, name: str) -> tuple[tuple[Any, Any], ...]:
@@ -546,7 +546,7 @@ def _extended(x: Array, axis: int, before: int, after: int, mode: str, ends: tup
     return concat([borders[0], x, borders[1]], axis=axis)
 
 
-def trim_zeros(x: Any, trim: str = "fb") -> Array:
+def trim_zeros(filt: Any, trim: str = "fb") -> Array:
     """A view of a vector without zeros at its front ("f") and back ("b"). Waits for the device.
 
     Source: NumPy, `trim_zeros`.
@@ -554,14 +554,14 @@ def trim_zeros(x: Any, trim: str = "fb") -> Array:
     >>> xp.trim_zeros(xp.asarray([0, 1, 2, 0]))
     Array([1, 2], device='cpu')
     """
-    x = _array(x, "trim_zeros")
-    if x.ndim != 1:
-        raise ValueError(f"trim_zeros: expected 1 dimension, got shape {x.shape}")
-    (places,) = nonzero(x)
+    filt = _array(filt, "trim_zeros")
+    if filt.ndim != 1:
+        raise ValueError(f"trim_zeros: expected 1 dimension, got shape {filt.shape}")
+    (places,) = nonzero(filt)
     if not places.size:
-        return x[:0]
+        return filt[:0]
     first, last = int(places[0]), int(places[-1])
-    return x[first if "f" in trim.lower() else 0 : last + 1 if "b" in trim.lower() else x.size]
+    return filt[first if "f" in trim.lower() else 0 : last + 1 if "b" in trim.lower() else filt.size]
 
 
 def as_strided(x: Array, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Array:
@@ -613,46 +613,46 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, writeabl
     return from_view(Array, view._replace(shape=(*dims, *window), strides=steps))
 
 
-def diag(x: Any, k: int = 0) -> Array:
+def diag(v: Any, k: int = 0) -> Array:
     """A view of a matrix's k-th diagonal, or of a vector the matrix that has it there. Source: NumPy, `diag`.
 
     >>> xp.diag(xp.asarray([1, 2]))
     Array([[1, 0],
            [0, 2]], device='cpu')
     """
-    x = _array(x, "diag")
-    if x.ndim == 2:
-        return diagonal(x, k)
-    if x.ndim != 1:
-        raise ValueError(f"diag: input must be 1- or 2-d, got shape {x.shape}")
-    n = x.size + abs(k)
-    out = copy(filled((n, n), 0, x.dtype, x.device, "diag"))
-    diagonal(out, k)[...] = x
+    v = _array(v, "diag")
+    if v.ndim == 2:
+        return diagonal(v, k)
+    if v.ndim != 1:
+        raise ValueError(f"diag: input must be 1- or 2-d, got shape {v.shape}")
+    n = v.size + abs(k)
+    out = copy(filled((n, n), 0, v.dtype, v.device, "diag"))
+    diagonal(out, k)[...] = v
     return out
 
 
-def diagflat(x: Any, k: int = 0) -> Array:
-    """The matrix with the elements of x on its k-th diagonal. Source: NumPy, `diagflat`."""
-    return diag(ravel(_array(x, "diagflat")), k)
+def diagflat(v: Any, k: int = 0) -> Array:
+    """The matrix with the elements of `v` on its k-th diagonal. Source: NumPy, `diagflat`."""
+    return diag(ravel(_array(v, "diagflat")), k)
 
 
-def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """A view of the diagonals over two axes, as a new last axis. Source: NumPy, `diagonal`.
 
     >>> xp.diagonal(xp.asarray([[1, 2], [3, 4]]))
     Array([1, 4], device='cpu')
     """
-    x = _array(x, "diagonal")
-    return linalg.diagonal(moveaxis(x, (axis1, axis2), (-2, -1)), offset=offset)
+    a = _array(a, "diagonal")
+    return linalg.diagonal(moveaxis(a, (axis1, axis2), (-2, -1)), offset=offset)
 
 
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Array:
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Array:
     """The sum of the diagonals over two axes. Source: NumPy, `trace`.
 
     >>> xp.trace(xp.asarray([[1, 2], [3, 4]]))
     Array(5, device='cpu')
     """
-    return _statistical.sum(diagonal(x, offset, axis1, axis2), axis=-1, dtype=dtype, out=out)
+    return _statistical.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype, out=out)
 
 
 def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
@@ -660,10 +660,10 @@ def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     return isinstance(a, Array) and isinstance(b, Array) and may_overlap(a.memory(), b.memory())
 
 
-def apply_along_axis(function: Any, axis: int, arr: Any, *args: Any, **options: Any) -> Array:
-    """A function called with each vector along an axis; what it returns stands in the axis's place.
+def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **options: Any) -> Array:
+    """A `func1d` called with each vector along an axis; what it returns stands in the axis's place.
 
-    The function is Python's and takes arrays: it is called once a vector, so that a function that takes an axis itself
+    The `func1d` is Python's and takes arrays: it is called once a vector, so that a `func1d` that takes an axis itself
     is much faster. Raises ValueError where there is no vector. Source: NumPy, `apply_along_axis`.
 
     >>> xp.apply_along_axis(xp.sum, 0, xp.asarray([[1, 2], [3, 4]]))
@@ -675,16 +675,16 @@ def apply_along_axis(function: Any, axis: int, arr: Any, *args: Any, **options: 
     frame = rows.shape[:-1]
     if 0 in frame:
         raise ValueError("apply_along_axis: cannot apply along axis when any iteration dimensions are 0")
-    results = [_array(function(rows[place], *args, **options), "apply_along_axis") for place in np.ndindex(*frame)]
+    results = [_array(func1d(rows[place], *args, **options), "apply_along_axis") for place in np.ndindex(*frame)]
     joined = reshape(stack(results), (*frame, *results[0].shape))
     inner = range(len(frame), joined.ndim)
     return moveaxis(joined, tuple(inner), tuple(along + k for k in range(len(inner)))) if inner else joined
 
 
-def apply_over_axes(function: Any, a: Any, axes: Any) -> Array:
+def apply_over_axes(func: Any, a: Any, axes: Any) -> Array:
     """A function of an array and an axis called for one axis after the other. Source: NumPy, `apply_over_axes`."""
     x = _array(a, "apply_over_axes")
     for axis in check_axes("apply_over_axes", axes, x.ndim):
-        result = _array(function(x, axis), "apply_over_axes")
+        result = _array(func(x, axis), "apply_over_axes")
         x = result if result.ndim == x.ndim else expand_dims(result, axis=axis)
     return x

@@ -45,36 +45,36 @@ from nbx_array.kernels.types import default_float, kind
 INT64 = np.dtype(np.int64)
 
 
-def cumsum(x: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
-    """Running sums along an axis, of x flattened by default: `cumulative_sum`. Source: NumPy, `cumsum`.
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+    """Running sums along an axis, of `a` flattened by default: `cumulative_sum`. Source: NumPy, `cumsum`.
 
     >>> xp.cumsum(xp.asarray([[1, 2], [3, 4]]))
     Array([ 1,  3,  6, 10], device='cpu')
     """
-    x = _array(x, "cumsum")
-    x, axis = (reshape(x, (-1,)), 0) if axis is None else (x, axis)
-    return _statistical.cumulative_sum(x, axis, dtype, out)
+    a = _array(a, "cumsum")
+    a, axis = (reshape(a, (-1,)), 0) if axis is None else (a, axis)
+    return _statistical.cumulative_sum(a, axis, dtype, out)
 
 
-def cumprod(x: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
-    """Running products along an axis, of x flattened by default: `cumulative_prod`. Source: NumPy, `cumprod`."""
-    x = _array(x, "cumprod")
-    x, axis = (reshape(x, (-1,)), 0) if axis is None else (x, axis)
-    return _statistical.cumulative_prod(x, axis, dtype, out)
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+    """Running products along an axis, of `a` flattened by default: `cumulative_prod`. Source: NumPy, `cumprod`."""
+    a = _array(a, "cumprod")
+    a, axis = (reshape(a, (-1,)), 0) if axis is None else (a, axis)
+    return _statistical.cumulative_prod(a, axis, dtype, out)
 
 
-def ptp(x: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Array:
+def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Array:
     """The greatest element less the least, over axes. Source: NumPy, `ptp`.
 
     >>> xp.ptp(xp.asarray([3, 9, 4]))
     Array(6, device='cpu')
     """
-    greatest, least = (f(x, axis, keepdims=keepdims) for f in (_statistical.max, _statistical.min))
+    greatest, least = (f(a, axis, keepdims=keepdims) for f in (_statistical.max, _statistical.min))
     return deliver("ptp", subtract(greatest, least), out)
 
 
-def average(x: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
-    """The mean over axes, of elements that weigh as `weights` says: an array of x's shape, or a vector for one axis.
+def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+    """The mean over axes, of elements that weigh as `weights` says: an array of `a`'s shape, or a vector for one axis.
 
     returned: give the sums of the weights, too. Raises ZeroDivisionError for weights that sum to zero, for which the
     function waits for the device; TypeError or ValueError for weights of another shape. Source: NumPy, `average`.
@@ -82,27 +82,27 @@ def average(x: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
     >>> xp.average(xp.asarray([1.0, 4.0]), weights=[2, 1])
     Array(2., device='cpu')
     """
-    x = _array(x, "average")
+    a = _array(a, "average")
     if weights is None:
-        result = _statistical.mean(x, axis, keepdims=keepdims)
-        count = x.size / builtins.max(result.size, 1)
-        return (result, filled(result.shape, count, result.dtype, x.device, "average")) if returned else result
+        result = _statistical.mean(a, axis, keepdims=keepdims)
+        count = a.size / builtins.max(result.size, 1)
+        return (result, filled(result.shape, count, result.dtype, a.device, "average")) if returned else result
     w = _array(weights, "average")
-    if w.shape != x.shape:
+    if w.shape != a.shape:
         if axis is None:
             raise TypeError("average: axis must be specified when shapes of a and weights differ")
         axes = tuple(axis) if isinstance(axis, tuple) else (axis,)
-        places = tuple(d % x.ndim for d in axes)
-        if w.shape != tuple(x.shape[d] for d in places):
+        places = tuple(d % a.ndim for d in axes)
+        if w.shape != tuple(a.shape[d] for d in places):
             raise ValueError("average: shape of weights must be consistent with shape of a along specified axis")
         order = sorted(range(len(places)), key=lambda k: places[k])
         w = permute_dims(w, tuple(order))
-        w = broadcast_to(reshape(w, tuple(n if d in places else 1 for d, n in enumerate(x.shape))), x.shape)
-    x, w = inexact(x), inexact(w)
+        w = broadcast_to(reshape(w, tuple(n if d in places else 1 for d, n in enumerate(a.shape))), a.shape)
+    a, w = inexact(a), inexact(w)
     total = _statistical.sum(w, axis, keepdims=keepdims)
     if bool(any(equal(total, 0))):
         raise ZeroDivisionError("average: weights sum to zero, can't be normalized")
-    result = divide(_statistical.sum(multiply(x, w), axis, keepdims=keepdims), total)
+    result = divide(_statistical.sum(multiply(a, w), axis, keepdims=keepdims), total)
     return (result, broadcast_to(total, result.shape)) if returned else result
 
 
@@ -281,45 +281,45 @@ def _numbers(x: Array, otherwise: Any) -> Array:
 
 
 def nansum(
-    x: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
+    a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
 ) -> Array:
     """`sum` with NaN as 0. Source: NumPy, `nansum`.
 
     >>> xp.nansum(xp.asarray([1.0, xp.nan]))
     Array(1., device='cpu')
     """
-    return _statistical.sum(_numbers(_array(x, "nansum"), 0), axis, dtype, out, keepdims, **options)
+    return _statistical.sum(_numbers(_array(a, "nansum"), 0), axis, dtype, out, keepdims, **options)
 
 
 def nanprod(
-    x: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
+    a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
 ) -> Array:
     """`prod` with NaN as 1. Source: NumPy, `nanprod`."""
-    return _statistical.prod(_numbers(_array(x, "nanprod"), 1), axis, dtype, out, keepdims, **options)
+    return _statistical.prod(_numbers(_array(a, "nanprod"), 1), axis, dtype, out, keepdims, **options)
 
 
-def nancumsum(x: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """`cumsum` with NaN as 0. Source: NumPy, `nancumsum`."""
-    return cumsum(_numbers(_array(x, "nancumsum"), 0), axis, dtype, out)
+    return cumsum(_numbers(_array(a, "nancumsum"), 0), axis, dtype, out)
 
 
-def nancumprod(x: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """`cumprod` with NaN as 1. Source: NumPy, `nancumprod`."""
-    return cumprod(_numbers(_array(x, "nancumprod"), 1), axis, dtype, out)
+    return cumprod(_numbers(_array(a, "nancumprod"), 1), axis, dtype, out)
 
 
-def nanmax(x: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, **options: Any) -> Array:
+def nanmax(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, **options: Any) -> Array:
     """The greatest element that is not NaN; NaN where there is none. Source: NumPy, `nanmax`.
 
     >>> xp.nanmax(xp.asarray([1.0, xp.nan]))
     Array(1., device='cpu')
     """
-    return _nan_extreme("nanmax", _statistical.max, -math.inf, x, axis, out, keepdims, options)
+    return _nan_extreme("nanmax", _statistical.max, -math.inf, a, axis, out, keepdims, options)
 
 
-def nanmin(x: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, **options: Any) -> Array:
+def nanmin(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, **options: Any) -> Array:
     """The least element that is not NaN; NaN where there is none. Source: NumPy, `nanmin`."""
-    return _nan_extreme("nanmin", _statistical.min, math.inf, x, axis, out, keepdims, options)
+    return _nan_extreme("nanmin", _statistical.min, math.inf, a, axis, out, keepdims, options)
 
 
 def _nan_extreme(
@@ -341,14 +341,14 @@ def _nan_place(name: str, function: Any, worst: float, x: Any, axis: int | None,
     return function(_numbers(x, worst), axis, out, keepdims=keepdims)
 
 
-def nanargmax(x: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """`argmax` of what is not NaN; ValueError where nothing is, for which it waits. Source: NumPy, `nanargmax`."""
-    return _nan_place("nanargmax", _searching.argmax, -math.inf, x, axis, out, keepdims)
+    return _nan_place("nanargmax", _searching.argmax, -math.inf, a, axis, out, keepdims)
 
 
-def nanargmin(x: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """`argmin` of what is not NaN; ValueError where nothing is, for which it waits. Source: NumPy, `nanargmin`."""
-    return _nan_place("nanargmin", _searching.argmin, math.inf, x, axis, out, keepdims)
+    return _nan_place("nanargmin", _searching.argmin, math.inf, a, axis, out, keepdims)
 
 
 def _are_numbers(x: Array, also: Any) -> Any:
@@ -357,19 +357,19 @@ def _are_numbers(x: Array, also: Any) -> Any:
 
 
 def nanmean(
-    x: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
 ) -> Array:
     """`mean` of what is not NaN; NaN where nothing is. Source: NumPy, `nanmean`.
 
     >>> xp.nanmean(xp.asarray([1.0, xp.nan, 3.0]))
     Array(2., device='cpu')
     """
-    x = _array(x, "nanmean")
-    return _statistical.mean(x, axis, dtype, out, keepdims, where=_are_numbers(x, where))
+    a = _array(a, "nanmean")
+    return _statistical.mean(a, axis, dtype, out, keepdims, where=_are_numbers(a, where))
 
 
 def nanvar(
-    x: Any,
+    a: Any,
     axis: Axis = None,
     dtype: Any = None,
     out: Any = None,
@@ -380,12 +380,12 @@ def nanvar(
     correction: float = 0.0,
 ) -> Array:
     """`var` of what is not NaN; NaN where too little is. Source: NumPy, `nanvar`."""
-    x = _array(x, "nanvar")
-    return deliver("nanvar", _nan_spread(_statistical.var, x, axis, dtype, ddof or correction, keepdims, where), out)
+    a = _array(a, "nanvar")
+    return deliver("nanvar", _nan_spread(_statistical.var, a, axis, dtype, ddof or correction, keepdims, where), out)
 
 
 def nanstd(
-    x: Any,
+    a: Any,
     axis: Axis = None,
     dtype: Any = None,
     out: Any = None,
@@ -396,8 +396,8 @@ def nanstd(
     correction: float = 0.0,
 ) -> Array:
     """`std` of what is not NaN; NaN where too little is. Source: NumPy, `nanstd`."""
-    x = _array(x, "nanstd")
-    return deliver("nanstd", _nan_spread(_statistical.std, x, axis, dtype, ddof or correction, keepdims, where), out)
+    a = _array(a, "nanstd")
+    return deliver("nanstd", _nan_spread(_statistical.std, a, axis, dtype, ddof or correction, keepdims, where), out)
 
 
 def _nan_spread(function: Any, x: Array, axis: Axis, dtype: Any, ddof: float, keepdims: bool, mask: Any) -> Array:

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-import types
 from typing import Any
 
 import numpy as np
 
 from nbx_array._array import Array
 from nbx_array._creation import _array
-from nbx_array._numpy_shapes import as_strided, sliding_window_view
 
 ndarray = Array
 
-lib = types.SimpleNamespace(
-    stride_tricks=types.SimpleNamespace(as_strided=as_strided, sliding_window_view=sliding_window_view)
-)
+
+class _Kind(type):
+    """One of NumPy's kinds of scalars, of which arrays of no dimension, which stand for scalars, are instances, too."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if isinstance(instance, Array):
+            return not instance.ndim and issubclass(instance.dtype.type, cls)
+        return isinstance(instance, cls.__bases__)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, cls.__bases__)
+
+
+def _kind(numpys: type) -> Any:
+    return _Kind(numpys.__name__, (numpys,), {"__doc__": numpys.__doc__})
+
+
+generic, number, integer = _kind(np.generic), _kind(np.number), _kind(np.integer)
+signedinteger, unsignedinteger = _kind(np.signedinteger), _kind(np.unsignedinteger)
+inexact, floating, complexfloating = _kind(np.inexact), _kind(np.floating), _kind(np.complexfloating)
 
 
 def isscalar(element: Any) -> bool:

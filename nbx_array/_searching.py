@@ -22,30 +22,30 @@ from nbx_array.kernels.types import kind
 INT64 = np.dtype(np.int64)
 
 
-def argmax(x: Array, /, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+def argmax(a: Array, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """The index, int64, of the greatest element along an axis; of equal ones the first. NaN counts as greater than all.
 
-    x: any shape, real or bool. axis: None for an index into the elements in C order. keepdims: keep the axis, or for
-    None all axes, with length 1. Raises TypeError for complex x, AxisError for an axis out of bounds, ValueError where
-    there are no elements. Standard: searching functions, `argmax`.
+    a: any shape, real or bool. axis: None for an index into the elements in C order. keepdims: keep the axis, or for
+    None all axes, with length 1. Raises TypeError for complex `a`, AxisError for an axis out of bounds, ValueError
+    where there are no elements. Standard: searching functions, `argmax`.
 
     >>> xp.argmax(xp.asarray([3, 9, 4]))
     Array(1, device='cpu')
     """
-    return deliver("argmax", _place("argmax", x, axis, keepdims), out)
+    return deliver("argmax", _place("argmax", a, axis, keepdims), out)
 
 
-def argmin(x: Array, /, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+def argmin(a: Array, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """The index, int64, of the least element along an axis; of equal ones the first. NaN counts as less than all.
 
-    x: any shape, real or bool. axis: None for an index into the elements in C order. keepdims: keep the axis, or for
-    None all axes, with length 1. Raises TypeError for complex x, AxisError for an axis out of bounds, ValueError where
-    there are no elements. Standard: searching functions, `argmin`.
+    a: any shape, real or bool. axis: None for an index into the elements in C order. keepdims: keep the axis, or for
+    None all axes, with length 1. Raises TypeError for complex `a`, AxisError for an axis out of bounds, ValueError
+    where there are no elements. Standard: searching functions, `argmin`.
 
     >>> xp.argmin(xp.asarray([3, 9, 4]))
     Array(0, device='cpu')
     """
-    return deliver("argmin", _place("argmin", x, axis, keepdims), out)
+    return deliver("argmin", _place("argmin", a, axis, keepdims), out)
 
 
 def _place(name: str, x: Array, axis: int | None, keepdims: bool) -> Array:
@@ -55,22 +55,22 @@ def _place(name: str, x: Array, axis: int | None, keepdims: bool) -> Array:
     return reduce(name, x, check_axes(name, axis, x.ndim), keepdims)
 
 
-def count_nonzero(x: Array, /, axis: Axis = None, keepdims: bool = False) -> Array:
+def count_nonzero(a: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     """The number, int64, of elements over axes that are not zero; NaN is not.
 
-    x: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    a: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
     Raises AxisError for an axis out of bounds, ValueError for one named twice.
     Standard: searching functions, `count_nonzero`.
 
     >>> xp.count_nonzero(xp.asarray([0, 7, 0, 7]))
     Array(2, device='cpu')
     """
-    x = _array(x, "count_nonzero")
-    axes = check_axes("count_nonzero", axis, x.ndim)
-    return reduce("sum", cast(x, BOOL), axes, keepdims, caller="count_nonzero")
+    a = _array(a, "count_nonzero")
+    axes = check_axes("count_nonzero", axis, a.ndim)
+    return reduce("sum", cast(a, BOOL), axes, keepdims, caller="count_nonzero")
 
 
-def nonzero(x: Array, /) -> tuple[Array, ...]:
+def nonzero(a: Array) -> tuple[Array, ...]:
     """Coordinates of the elements that are not zero: an int64 array an axis, in C order. Waits for the device.
 
     Raises ValueError for a 0-d array. Standard: searching functions, `nonzero`.
@@ -78,20 +78,20 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     >>> xp.nonzero(xp.asarray([0, 3, 0, 5]))
     (Array([1, 3], device='cpu'),)
     """
-    x = _array(x, "nonzero")
-    if not x.shape:
+    a = _array(a, "nonzero")
+    if not a.shape:
         raise ValueError("nonzero: expected at least 1 dimension, got a 0-d array")
-    return _indexing.nonzero(x)
+    return _indexing.nonzero(a)
 
 
 def searchsorted(
-    x1: Array, x2: Array | float, /, side: Literal["left", "right"] = "left", sorter: Array | None = None
+    a: Array, v: Array | float, side: Literal["left", "right"] = "left", sorter: Array | None = None
 ) -> Array:
-    """For each element of x2 the index, int64, in sorted x1 before which it can be inserted and keep the order.
+    """For each element of `v` the index, int64, in sorted `a` before which it can be inserted and keep the order.
 
-    NaN counts as greater than all, and -0 equals +0. x1: 1 dimension, real, in ascending order, or with `sorter` in
-    the order that its integers give. x2: any shape, or a scalar. side: whether before or after ("right") elements that
-    equal it. Raises ValueError for another side, an x1 of other dimensions or a sorter of another length, TypeError
+    NaN counts as greater than all, and -0 equals +0. `a`: 1 dimension, real, in ascending order, or with `sorter` in
+    the order that its integers give. `v`: any shape, or a scalar. side: whether before or after ("right") elements that
+    equal it. Raises ValueError for another side, an `a` of other dimensions or a sorter of another length, TypeError
     for complex arrays and a sorter of other than integers, IndexError for one out of range.
     Standard: searching functions, `searchsorted`.
 
@@ -100,25 +100,25 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side is 'left' or 'right', not {side!r}")
-    x1 = _array(x1, "searchsorted")
-    if x1.ndim != 1:
-        raise ValueError(f"searchsorted: x1 must have 1 dimension, got shape {x1.shape}")
+    a = _array(a, "searchsorted")
+    if a.ndim != 1:
+        raise ValueError(f"searchsorted: x1 must have 1 dimension, got shape {a.shape}")
     if sorter is not None:
         sorter = _array(sorter, "searchsorted")
-        if sorter.shape != x1.shape:
-            raise ValueError(f"searchsorted: x1 has shape {x1.shape} and its sorter {sorter.shape}")
+        if sorter.shape != a.shape:
+            raise ValueError(f"searchsorted: x1 has shape {a.shape} and its sorter {sorter.shape}")
         if sorter.dtype.kind not in "iu":
             raise TypeError(f"searchsorted: a sorter holds integers, not {sorter.dtype}")
-        x1 = _indexing.take(x1, sorter, 0)
-    (ours, needles), device = operands_of("searchsorted", (x1, x2))
+        a = _indexing.take(a, sorter, 0)
+    (ours, needles), device = operands_of("searchsorted", (a, v))
     if isinstance(needles, (bool, int, float, complex)) and not isinstance(needles, np.generic):
-        dtype = promote((x1.dtype,), (type(needles),), device)
+        dtype = promote((a.dtype,), (type(needles),), device)
         if isinstance(needles, int) and dtype.kind in "iu" and not _fits(needles, dtype):
-            return filled((), x1.size if needles > 0 else 0, INT64, device, "searchsorted")
+            return filled((), a.size if needles > 0 else 0, INT64, device, "searchsorted")
     else:
-        dtype = promote((x1.dtype, needles.dtype), (), device)
+        dtype = promote((a.dtype, needles.dtype), (), device)
     if kind(dtype) == "c":
-        raise TypeError(f"searchsorted is not defined for dtype {dtype}, given {describe(x1)} and {describe(x2)}")
+        raise TypeError(f"searchsorted is not defined for dtype {dtype}, given {describe(a)} and {describe(v)}")
     shape = needles.shape if isinstance(needles, Array) else ()
     ours = packed(cast(ours, dtype))
     needles = packed(as_value(needles, shape, dtype, device, "searchsorted"))

@@ -47,7 +47,7 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Array
 
 
-def unique_all(x: Array, /) -> UniqueAll:
+def unique_all(x: Array) -> UniqueAll:
     """The distinct elements of x in ascending order, and where they are.
 
     x: any shape and dtype. Returns `values`; `indices`, of the first occurrence of each in x flattened;
@@ -61,7 +61,7 @@ def unique_all(x: Array, /) -> UniqueAll:
     return UniqueAll(found.values, found.indices, found.inverse, _counts(found))
 
 
-def unique_counts(x: Array, /) -> UniqueCounts:
+def unique_counts(x: Array) -> UniqueCounts:
     """The distinct elements of x in ascending order, and how often each occurs, int64.
 
     x: any shape and dtype. Waits for the device. Standard: set functions, `unique_counts`.
@@ -73,7 +73,7 @@ def unique_counts(x: Array, /) -> UniqueCounts:
     return UniqueCounts(found.values, _counts(found))
 
 
-def unique_inverse(x: Array, /) -> UniqueInverse:
+def unique_inverse(x: Array) -> UniqueInverse:
     """The distinct elements of x in ascending order, and for each element of x, in its shape, its place there, int64.
 
     x: any shape and dtype. Waits for the device. Standard: set functions, `unique_inverse`.
@@ -85,7 +85,7 @@ def unique_inverse(x: Array, /) -> UniqueInverse:
     return UniqueInverse(found.values, found.inverse)
 
 
-def unique_values(x: Array, /) -> Array:
+def unique_values(x: Array) -> Array:
     """The distinct elements of x in ascending order.
 
     x: any shape and dtype. Waits for the device. Standard: set functions, `unique_values`.
@@ -135,17 +135,22 @@ def _at(x: Array, places: Array) -> Array:
 
 
 def isin(
-    x1: Array | int, x2: Array | int, /, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None
+    element: Array | int,
+    test_elements: Array | int,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
 ) -> Array:
-    """Whether each element of x1 equals one of x2, or with `invert` none: bools of x1's shape.
+    """Whether each element equals one of `test_elements`, or with `invert` none: bools of `element`'s shape.
 
-    x1, x2: any shapes and dtypes, at least one of them an array. assume_unique, kind: accepted; they change nothing.
-    Standard: set functions, `isin`.
+    element, test_elements: any shapes and dtypes, at least one of them an array. assume_unique, kind: accepted; they
+    change nothing. Standard: set functions, `isin`.
 
     >>> xp.isin(xp.asarray([1, 2, 3]), xp.asarray([3, 1]))
     Array([ True, False,  True], device='cpu')
     """
-    found = _isin(*operands_of("isin", (x1, x2)))
+    found = _isin(*operands_of("isin", (element, test_elements)))
     return logical_not(found) if invert else found
 
 

@@ -23,8 +23,7 @@ INT64 = np.dtype(np.int64)
 
 
 def sort(
-    x: Array,
-    /,
+    a: Array,
     axis: int | None = -1,
     kind: str | None = None,
     order: None = None,
@@ -32,7 +31,7 @@ def sort(
     descending: bool = False,
     stable: bool = True,
 ) -> Array:
-    """The elements of x in order along an axis.
+    """The elements of `a` in order along an axis.
 
     NaN comes last in either order, and -0 equals +0; complex numbers go by their real and then by their imaginary
     part, those with a NaN part last. axis: None sorts the elements in C order. kind: NumPy's names of algorithms are
@@ -43,20 +42,19 @@ def sort(
     >>> xp.sort(xp.asarray([3, 1, 2]), descending=True)
     Array([3, 2, 1], device='cpu')
     """
-    x, along = _row("sort", x, axis)
-    if is_complex(x.dtype):
-        return take_along_axis(x, argsort(x, axis=along, descending=descending), axis=along)
-    if on_host(x.device):
-        out = _new(x.shape, x.dtype, x.device)
-        if x.size:
-            kernels.host_sort(x.memory(), out.memory(), along, descending=descending, stable=stable)
+    a, along = _row("sort", a, axis)
+    if is_complex(a.dtype):
+        return take_along_axis(a, argsort(a, axis=along, descending=descending), axis=along)
+    if on_host(a.device):
+        out = _new(a.shape, a.dtype, a.device)
+        if a.size:
+            kernels.host_sort(a.memory(), out.memory(), along, descending=descending, stable=stable)
         return out
-    return _by_rows(x, along, x.dtype, lambda rows, out: kernels.sort(rows, out, None, descending=descending))
+    return _by_rows(a, along, a.dtype, lambda rows, out: kernels.sort(rows, out, None, descending=descending))
 
 
 def argsort(
-    x: Array,
-    /,
+    a: Array,
     axis: int | None = -1,
     kind: str | None = None,
     order: None = None,
@@ -64,7 +62,7 @@ def argsort(
     descending: bool = False,
     stable: bool = True,
 ) -> Array:
-    """The indices, int64, that put the elements of x in order along an axis.
+    """The indices, int64, that put the elements of `a` in order along an axis.
 
     NaN comes last in either order, and -0 equals +0; complex numbers go by their real and then by their imaginary
     part, those with a NaN part last. axis: None sorts the elements in C order. kind: NumPy's names of algorithms are
@@ -75,15 +73,15 @@ def argsort(
     >>> xp.argsort(xp.asarray([3, 1, 2]))
     Array([1, 2, 0], device='cpu')
     """
-    x, along = _row("argsort", x, axis)
-    if is_complex(x.dtype):
-        return _argsort_complex(x, along, descending)
-    if kernels.argsorts_on_host(x.dtype, x.shape[along], x.device):
-        out = _new(x.shape, INT64, x.device)
-        if x.size:
-            kernels.host_argsort(x.memory(), out.memory(), along, descending=descending, stable=stable)
+    a, along = _row("argsort", a, axis)
+    if is_complex(a.dtype):
+        return _argsort_complex(a, along, descending)
+    if kernels.argsorts_on_host(a.dtype, a.shape[along], a.device):
+        out = _new(a.shape, INT64, a.device)
+        if a.size:
+            kernels.host_argsort(a.memory(), out.memory(), along, descending=descending, stable=stable)
         return out
-    return _by_rows(x, along, INT64, lambda rows, out: kernels.sort(rows, None, out, descending=descending))
+    return _by_rows(a, along, INT64, lambda rows, out: kernels.sort(rows, None, out, descending=descending))
 
 
 def _row(name: str, x: Array, axis: int | None) -> tuple[Array, int]:

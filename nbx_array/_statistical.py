@@ -37,8 +37,7 @@ from nbx_array.kernels.types import component, default_float, kind
 
 
 def sum(
-    x: Array,
-    /,
+    a: Array,
     axis: Axis = None,
     dtype: Any = None,
     out: Any = None,
@@ -51,21 +50,20 @@ def sum(
     Numbers are added in short groups, and the groups' sums likewise, so that the error grows with the logarithm of the
     length; 16-bit floats are added in float32, integers in 64 bits, where they wrap.
 
-    x: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    a: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
     dtype: what elements are cast to first, and the result's; by default int64 for bool and signed integers, uint64 for
-    unsigned ones, else that of x. Raises AxisError for an axis out of bounds, ValueError for one named twice.
+    unsigned ones, else that of `a`. Raises AxisError for an axis out of bounds, ValueError for one named twice.
     Standard: statistical functions, `sum`.
 
     >>> xp.sum(xp.asarray([[1, 2], [3, 4]]), axis=0)
     Array([4, 6], device='cpu')
     """
-    total = _total("sum", _only(_array(x, "sum"), where, 0), axis, dtype, keepdims)
+    total = _total("sum", _only(_array(a, "sum"), where, 0), axis, dtype, keepdims)
     return deliver("sum", total if initial is None else add(total, initial), out)
 
 
 def prod(
-    x: Array,
-    /,
+    a: Array,
     axis: Axis = None,
     dtype: Any = None,
     out: Any = None,
@@ -75,15 +73,15 @@ def prod(
 ) -> Array:
     """The product of the elements over axes; 1 of none.
 
-    x: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    a: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
     dtype: what elements are cast to first, and the result's; by default int64 for bool and signed integers, uint64 for
-    unsigned ones (both wrap), else that of x. Raises AxisError for an axis out of bounds, ValueError for one
+    unsigned ones (both wrap), else that of `a`. Raises AxisError for an axis out of bounds, ValueError for one
     named twice. Standard: statistical functions, `prod`.
 
     >>> xp.prod(xp.asarray([2, 3, 7]))
     Array(42, device='cpu')
     """
-    total = _total("prod", _only(_array(x, "prod"), where, 1), axis, dtype, keepdims)
+    total = _total("prod", _only(_array(a, "prod"), where, 1), axis, dtype, keepdims)
     return deliver("prod", total if initial is None else multiply(total, initial), out)
 
 
@@ -102,8 +100,7 @@ def _total(name: str, x: Array, axis: Axis, dtype: Any, keepdims: bool) -> Array
 
 
 def max(
-    x: Array,
-    /,
+    a: Array,
     axis: Axis = None,
     out: Any = None,
     keepdims: bool = False,
@@ -112,19 +109,18 @@ def max(
 ) -> Array:
     """The greatest element over axes; NaN if there is one; +0 is above -0.
 
-    x: any shape, real or bool. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
-    Raises TypeError for complex x, AxisError for an axis out of bounds, ValueError for one named twice,
+    a: any shape, real or bool. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    Raises TypeError for complex `a`, AxisError for an axis out of bounds, ValueError for one named twice,
     and ValueError where there are no elements. Standard: statistical functions, `max`.
 
     >>> xp.max(xp.asarray([3, 9, 4]))
     Array(9, device='cpu')
     """
-    return deliver("max", _extreme("max", maximum, x, axis, keepdims, initial, where), out)
+    return deliver("max", _extreme("max", maximum, a, axis, keepdims, initial, where), out)
 
 
 def min(
-    x: Array,
-    /,
+    a: Array,
     axis: Axis = None,
     out: Any = None,
     keepdims: bool = False,
@@ -133,14 +129,14 @@ def min(
 ) -> Array:
     """The least element over axes; NaN if there is one; -0 is below +0.
 
-    x: any shape, real or bool. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
-    Raises TypeError for complex x, AxisError for an axis out of bounds, ValueError for one named twice,
+    a: any shape, real or bool. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    Raises TypeError for complex `a`, AxisError for an axis out of bounds, ValueError for one named twice,
     and ValueError where there are no elements. Standard: statistical functions, `min`.
 
     >>> xp.min(xp.asarray([3, 9, 4]))
     Array(3, device='cpu')
     """
-    return deliver("min", _extreme("min", minimum, x, axis, keepdims, initial, where), out)
+    return deliver("min", _extreme("min", minimum, a, axis, keepdims, initial, where), out)
 
 
 def _extreme(name: str, pick: Any, x: Array, axis: Axis, keepdims: bool, initial: Any, mask: Any) -> Array:
@@ -158,8 +154,7 @@ def _extreme(name: str, pick: Any, x: Array, axis: Axis, keepdims: bool, initial
 
 
 def mean(
-    x: Array,
-    /,
+    a: Array,
     axis: Axis = None,
     dtype: Any = None,
     out: Any = None,
@@ -167,22 +162,22 @@ def mean(
     *,
     where: Any = True,
 ) -> Array:
-    """The arithmetic mean over axes, in the dtype of x; NaN of no elements. 16-bit floats are added in float32.
+    """The arithmetic mean over axes, in the dtype of `a`; NaN of no elements. 16-bit floats are added in float32.
 
-    x: any shape, floating point; bools and integers, which the standard leaves out, count as the default float.
+    a: any shape, floating point; bools and integers, which the standard leaves out, count as the default float.
     axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
     Raises AxisError for an axis out of bounds, ValueError for one named twice. Standard: statistical functions, `mean`.
 
     >>> xp.mean(xp.asarray([1.0, 2.0, 6.0]))
     Array(3., device='cpu')
     """
-    x = _array(x, "mean")
-    axes = check_axes("mean", axis, x.ndim)
-    x = inexact(x) if dtype is None else cast(x, as_dtype(dtype, "mean"))
-    if where is not True or kind(x.dtype) not in "fc":
-        total, count = sum(x, axes, keepdims=keepdims, where=where), _count(x, axes, keepdims, where)
-        return deliver("mean", cast(divide(total, count), x.dtype), out)
-    return deliver("mean", reduce("mean", x, axes, keepdims, number=float(product(x.shape[d] for d in axes))), out)
+    a = _array(a, "mean")
+    axes = check_axes("mean", axis, a.ndim)
+    a = inexact(a) if dtype is None else cast(a, as_dtype(dtype, "mean"))
+    if where is not True or kind(a.dtype) not in "fc":
+        total, count = sum(a, axes, keepdims=keepdims, where=where), _count(a, axes, keepdims, where)
+        return deliver("mean", cast(divide(total, count), a.dtype), out)
+    return deliver("mean", reduce("mean", a, axes, keepdims, number=float(product(a.shape[d] for d in axes))), out)
 
 
 def _count(x: Array, axes: tuple[int, ...], keepdims: bool, mask: Any) -> Any:
@@ -195,8 +190,7 @@ def _count(x: Array, axes: tuple[int, ...], keepdims: bool, mask: Any) -> Any:
 
 
 def var(
-    x: Array,
-    /,
+    a: Array,
     axis: Axis = None,
     dtype: Any = None,
     out: Any = None,
@@ -208,23 +202,22 @@ def var(
 ) -> Array:
     """The variance over axes; NaN of no elements.
 
-    x is read once. Squares are taken of deviations from the mean of a group, never of elements, so that a large mean
+    `a` is read once. Squares are taken of deviations from the mean of a group, never of elements, so that a large mean
     costs a small variance no digits.
 
-    x: any shape, real floating point; bools and integers count as the default float, and of a complex array it is the
-    mean of |x - mean|², real. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    a: any shape, real floating point; bools and integers count as the default float, and of a complex array it is the
+    mean of |a - mean|², real. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
     correction: what is taken from the number of elements before dividing by it; 1 for a sample.
     Raises AxisError for an axis out of bounds, ValueError for one named twice. Standard: statistical functions, `var`.
 
     >>> xp.var(xp.asarray([1.0, 2.0, 3.0]), correction=1)
     Array(1., device='cpu')
     """
-    return deliver("var", _spread("var", x, axis, dtype, ddof or correction, keepdims, where), out)
+    return deliver("var", _spread("var", a, axis, dtype, ddof or correction, keepdims, where), out)
 
 
 def std(
-    x: Array,
-    /,
+    a: Array,
     axis: Axis = None,
     dtype: Any = None,
     out: Any = None,
@@ -241,7 +234,7 @@ def std(
     >>> xp.std(xp.asarray([1.0, 3.0]))
     Array(1., device='cpu')
     """
-    return deliver("std", _spread("std", x, axis, dtype, ddof or correction, keepdims, where), out)
+    return deliver("std", _spread("std", a, axis, dtype, ddof or correction, keepdims, where), out)
 
 
 def _spread(name: str, x: Array, axis: Axis, dtype: Any, correction: float, keepdims: bool, mask: Any) -> Array:

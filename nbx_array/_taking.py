@@ -28,14 +28,13 @@ def _indices(indices: Array, x: Array, name: str) -> Array:
 
 
 def take(
-    x: Array,
+    a: Array,
     indices: Array,
-    /,
     axis: int | None = None,
     out: Any = None,
     mode: Literal["raise", "wrap", "clip"] = "raise",
 ) -> Array:
-    """The elements of x at the given places along an axis; of x flattened if axis is None.
+    """The elements of `a` at the given places along an axis; of `a` flattened if axis is None.
 
     indices: integers of any shape, which stands for the axis in the result; negative ones count from the end.
     mode: "raise" for IndexError for an index out of range, on the CPU here, on a GPU at the next function that waits
@@ -45,26 +44,26 @@ def take(
     >>> xp.take(xp.asarray([10, 20, 30]), xp.asarray([2, 0]))
     Array([30, 10], device='cpu')
     """
-    x = _array(x, "take")
-    indices = _indices(indices, x, "take")
+    a = _array(a, "take")
+    indices = _indices(indices, a, "take")
     if axis is None:
-        x, axis = reshape(x, (-1,)), 0
-    (along,) = _axes(axis, x.ndim, "take")
-    if not x.shape[along] and indices.size:
-        raise IndexError(f"take: cannot take elements from axis {along} of shape {x.shape}, which has none")
+        a, axis = reshape(a, (-1,)), 0
+    (along,) = _axes(axis, a.ndim, "take")
+    if not a.shape[along] and indices.size:
+        raise IndexError(f"take: cannot take elements from axis {along} of shape {a.shape}, which has none")
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"take: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
     if mode == "wrap":
-        indices = remainder(cast(indices, INT64), x.shape[along])
+        indices = remainder(cast(indices, INT64), a.shape[along])
     elif mode == "clip":
-        indices = minimum(maximum(cast(indices, INT64), 0), x.shape[along] - 1)
-    return deliver("take", _indexing.take(x, indices, along, exact=mode != "raise"), out)
+        indices = minimum(maximum(cast(indices, INT64), 0), a.shape[along] - 1)
+    return deliver("take", _indexing.take(a, indices, along, exact=mode != "raise"), out)
 
 
-def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
-    """The element of x at each of the given indices along an axis, in the same place along the other axes.
+def take_along_axis(arr: Array, indices: Array, axis: int = -1) -> Array:
+    """The element of `arr` at each of the given indices along an axis, in the same place along the other axes.
 
-    indices: integers, of as many dimensions as x; the other axes broadcast. Negative ones count from the end.
+    indices: integers, of as many dimensions as `arr`; the other axes broadcast. Negative ones count from the end.
     Raises ValueError where the dimensions differ in number, IndexError where the shapes do not fit and for an index
     out of range: on the CPU here, on a GPU at the next function that waits for it.
     Standard: indexing functions, `take_along_axis`.
@@ -73,29 +72,31 @@ def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
     Array([[20],
            [30]], device='cpu')
     """
-    x = _array(x, "take_along_axis")
-    indices = _indices(indices, x, "take_along_axis")
-    (along,) = _axes(axis, x.ndim, "take_along_axis")
-    if indices.ndim != x.ndim:
-        raise ValueError(f"take_along_axis: x has shape {x.shape} and indices {indices.shape}; their dimensions differ")
-    others = (*x.shape[:along], 1, *x.shape[along + 1 :])
+    arr = _array(arr, "take_along_axis")
+    indices = _indices(indices, arr, "take_along_axis")
+    (along,) = _axes(axis, arr.ndim, "take_along_axis")
+    if indices.ndim != arr.ndim:
+        raise ValueError(
+            f"take_along_axis: x has shape {arr.shape} and indices {indices.shape}; their dimensions differ"
+        )
+    others = (*arr.shape[:along], 1, *arr.shape[along + 1 :])
     try:
         shape = broadcast_shapes(others, indices.shape)
     except ValueError as error:
         raise IndexError(f"take_along_axis: {error}") from None
-    if not x.shape[along] and 0 not in shape:
-        raise IndexError(f"take_along_axis: axis {along} of shape {x.shape} has no elements")
-    whole = (*shape[:along], x.shape[along], *shape[along + 1 :])
-    if x.shape != whole:
-        x = broadcast_to(x, whole)
+    if not arr.shape[along] and 0 not in shape:
+        raise IndexError(f"take_along_axis: axis {along} of shape {arr.shape} has no elements")
+    whole = (*shape[:along], arr.shape[along], *shape[along + 1 :])
+    if arr.shape != whole:
+        arr = broadcast_to(arr, whole)
 
     def places() -> dict[int, Array]:
         return {
-            d: reshape(arange(size, device=x.device), (size, *(1,) * (len(shape) - 1 - d)))
+            d: reshape(arange(size, device=arr.device), (size, *(1,) * (len(shape) - 1 - d)))
             for d, size in enumerate(shape)
             if d != along and size > 1
         }
 
     return _indexing.take_along_axis(
-        x, indices if indices.shape == shape else broadcast_to(indices, shape), along, places
+        arr, indices if indices.shape == shape else broadcast_to(indices, shape), along, places
     )

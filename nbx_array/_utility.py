@@ -13,36 +13,36 @@ from nbx_array._reduction import Axis, check_axes, check_axis, check_integer, re
 from nbx_array.kernels.pointwise import BOOL
 
 
-def all(x: Array, /, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
+def all(a: Array, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     """Whether all elements are true over axes; True of none. All but zero is true, NaN too.
 
-    x: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    a: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
     Raises AxisError for an axis out of bounds, ValueError for one named twice. Standard: utility functions, `all`.
 
     >>> xp.all(xp.asarray([True, False]))
     Array(False, device='cpu')
     """
-    x = _array(x, "all")
-    if not x.shape and where is True:
-        return deliver("all", _truth(x, axis, "all"), out)
-    mask = cast(x, BOOL) if where is True else logical_or(x, logical_not(_array(where, "all")))
-    return deliver("all", reduce("min", mask, check_axes("all", axis, x.ndim), keepdims, caller="all"), out)
+    a = _array(a, "all")
+    if not a.shape and where is True:
+        return deliver("all", _truth(a, axis, "all"), out)
+    mask = cast(a, BOOL) if where is True else logical_or(a, logical_not(_array(where, "all")))
+    return deliver("all", reduce("min", mask, check_axes("all", axis, a.ndim), keepdims, caller="all"), out)
 
 
-def any(x: Array, /, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
+def any(a: Array, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     """Whether any element is true over axes; False of none. All but zero is true, NaN too.
 
-    x: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
+    a: any shape and dtype. axis: an axis, several, or None for all. keepdims: keep the axes with length 1.
     Raises AxisError for an axis out of bounds, ValueError for one named twice. Standard: utility functions, `any`.
 
     >>> xp.any(xp.asarray([True, False]))
     Array(True, device='cpu')
     """
-    x = _array(x, "any")
-    if not x.shape and where is True:
-        return deliver("any", _truth(x, axis, "any"), out)
-    mask = cast(x, BOOL) if where is True else logical_and(x, where)
-    return deliver("any", reduce("max", mask, check_axes("any", axis, x.ndim), keepdims, caller="any"), out)
+    a = _array(a, "any")
+    if not a.shape and where is True:
+        return deliver("any", _truth(a, axis, "any"), out)
+    mask = cast(a, BOOL) if where is True else logical_and(a, where)
+    return deliver("any", reduce("max", mask, check_axes("any", axis, a.ndim), keepdims, caller="any"), out)
 
 
 def _truth(x: Array, axis: Axis, name: str) -> Array:
@@ -51,30 +51,30 @@ def _truth(x: Array, axis: Axis, name: str) -> Array:
     return copy(x) if x.dtype == BOOL else cast(x, BOOL)
 
 
-def diff(x: Array, /, n: int = 1, axis: int = -1, prepend: Array | None = None, append: Array | None = None) -> Array:
+def diff(a: Array, n: int = 1, axis: int = -1, prepend: Array | None = None, append: Array | None = None) -> Array:
     """The differences of neighbours along an axis, n times over.
 
-    x: at least 1 dimension; of bools it is whether they differ. prepend, append: what to add to x at either end first.
+    a: at least 1 dimension; of bools it is whether they differ. prepend, append: what to add at either end first.
     Raises ValueError for a 0-d array, a negative n or shapes that do not fit. Standard: utility functions, `diff`.
 
     >>> xp.diff(xp.asarray([1, 4, 9, 16]))
     Array([3, 5, 7], device='cpu')
     """
-    x = _array(x, "diff")
-    if not x.shape:
+    a = _array(a, "diff")
+    if not a.shape:
         raise ValueError("diff: expected at least 1 dimension, got a 0-d array")
     if check_integer("diff", "n", n) < 0:
         raise ValueError(f"diff: n must not be negative, got {n}")
-    along = check_axis("diff", axis, x.ndim)
+    along = check_axis("diff", axis, a.ndim)
     if n == 0:
-        return x
+        return a
     if prepend is not None or append is not None:
-        edge = (*x.shape[:along], 1, *x.shape[along + 1 :])
+        edge = (*a.shape[:along], 1, *a.shape[along + 1 :])
         ends = [None if end is None else _array(end, "diff") for end in (prepend, append)]
         ends = [end if end is None or end.shape else broadcast_to(end, edge) for end in ends]
-        x = concat([part for part in (ends[0], x, ends[1]) if part is not None], axis=along)
+        a = concat([part for part in (ends[0], a, ends[1]) if part is not None], axis=along)
     before = (slice(None),) * along
     for _ in range(n):
-        later, earlier = view_basic(x, (*before, slice(1, None))), view_basic(x, (*before, slice(None, -1)))
-        x = not_equal(later, earlier) if x.dtype == BOOL else subtract(later, earlier)
-    return x
+        later, earlier = view_basic(a, (*before, slice(1, None))), view_basic(a, (*before, slice(None, -1)))
+        a = not_equal(later, earlier) if a.dtype == BOOL else subtract(later, earlier)
+    return a

@@ -51,22 +51,22 @@ __all__ = [
 ]
 
 
-def fft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
-    """The discrete Fourier transform along an axis: y[k] = Σ x[j] · exp(-2πi · jk/n).
+def fft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
+    """The discrete Fourier transform along an axis: y[k] = Σ a[j] · exp(-2πi · jk/n).
 
     n: the length of the transform and of the result; that of the axis by default. norm: "backward" leaves the sum as
     it is, "ortho" divides it by √n, "forward" by n. Raises ValueError for an n below 1 or an unknown norm, IndexError
-    (numpy's AxisError) for an axis that x has not. out: an array that takes the result, of this function and of the
+    (numpy's AxisError) for an axis that `a` has not. out: an array that takes the result, of this function and of the
     others. Standard: FFT functions, `fft`.
 
     >>> xp.fft.fft(xp.asarray([1.0, 2.0, 3.0]))
     Array([ 6. +0.j       , -1.5+0.8660254j, -1.5-0.8660254j], device='cpu')
     """
-    return deliver("fft", _along("fft", Kind(), x, n, axis, norm), out)
+    return deliver("fft", _along("fft", Kind(), a, n, axis, norm), out)
 
 
-def ifft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
-    """The inverse of `fft` along an axis: y[j] = (1/n) · Σ x[k] · exp(2πi · jk/n).
+def ifft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
+    """The inverse of `fft` along an axis: y[j] = (1/n) · Σ a[k] · exp(2πi · jk/n).
 
     norm: "backward" divides the sum by n, "ortho" by √n, "forward" leaves it as it is. The other arguments are those of
     `fft`. Standard: FFT functions, `ifft`.
@@ -74,12 +74,11 @@ def ifft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "
     >>> xp.real(xp.fft.ifft(xp.asarray([4.0, 0.0, 0.0, 0.0])))
     Array([1., 1., 1., 1.], device='cpu')
     """
-    return deliver("ifft", _along("ifft", Kind(inverse=True), x, n, axis, norm), out)
+    return deliver("ifft", _along("ifft", Kind(inverse=True), a, n, axis, norm), out)
 
 
 def fftn(
-    x: Array,
-    /,
+    a: Array,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: str | None = "backward",
@@ -95,12 +94,11 @@ def fftn(
     Array([[4.+0.j, 0.+0.j],
            [0.+0.j, 0.+0.j]], device='cpu')
     """
-    return deliver("fftn", _along_axes("fftn", Kind(), Kind(), x, s, axes, norm), out)
+    return deliver("fftn", _along_axes("fftn", Kind(), Kind(), a, s, axes, norm), out)
 
 
 def ifftn(
-    x: Array,
-    /,
+    a: Array,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: str | None = "backward",
@@ -114,48 +112,44 @@ def ifftn(
     Array([[1., 1.],
            [1., 1.]], device='cpu')
     """
-    return deliver("ifftn", _along_axes("ifftn", Kind(inverse=True), Kind(inverse=True), x, s, axes, norm), out)
+    return deliver("ifftn", _along_axes("ifftn", Kind(inverse=True), Kind(inverse=True), a, s, axes, norm), out)
 
 
 def fft2(
-    x: Array,
-    /,
+    a: Array,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: str | None = "backward",
     out: Any = None,
 ) -> Array:
     """`fftn` over the last two axes. Source: NumPy, `fft.fft2`."""
-    return deliver("fft2", _along_axes("fft2", Kind(), Kind(), x, s, axes, norm), out)
+    return deliver("fft2", _along_axes("fft2", Kind(), Kind(), a, s, axes, norm), out)
 
 
 def ifft2(
-    x: Array,
-    /,
+    a: Array,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: str | None = "backward",
     out: Any = None,
 ) -> Array:
     """`ifftn` over the last two axes. Source: NumPy, `fft.ifft2`."""
-    return deliver("ifft2", _along_axes("ifft2", Kind(inverse=True), Kind(inverse=True), x, s, axes, norm), out)
+    return deliver("ifft2", _along_axes("ifft2", Kind(inverse=True), Kind(inverse=True), a, s, axes, norm), out)
 
 
 def rfft2(
-    x: Array,
-    /,
+    a: Array,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: str | None = "backward",
     out: Any = None,
 ) -> Array:
     """`rfftn` over the last two axes. Source: NumPy, `fft.rfft2`."""
-    return deliver("rfft2", _along_axes("rfft2", Kind(real_input=True), Kind(), x, s, axes, norm), out)
+    return deliver("rfft2", _along_axes("rfft2", Kind(real_input=True), Kind(), a, s, axes, norm), out)
 
 
 def irfft2(
-    x: Array,
-    /,
+    a: Array,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: str | None = "backward",
@@ -163,22 +157,22 @@ def irfft2(
 ) -> Array:
     """`irfftn` over the last two axes. Source: NumPy, `fft.irfft2`."""
     return deliver(
-        "irfft2", _along_axes("irfft2", Kind(real_output=True, inverse=True), Kind(inverse=True), x, s, axes, norm), out
+        "irfft2", _along_axes("irfft2", Kind(real_output=True, inverse=True), Kind(inverse=True), a, s, axes, norm), out
     )
 
 
-def rfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
+def rfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
     """The first n // 2 + 1 elements of the transform of real numbers; the others are the conjugates of these.
 
-    Raises TypeError for a complex x. The arguments are those of `fft`. Standard: FFT functions, `rfft`.
+    Raises TypeError for a complex `a`. The arguments are those of `fft`. Standard: FFT functions, `rfft`.
 
     >>> xp.fft.rfft(xp.asarray([1.0, 0.0, 0.0, 0.0]))
     Array([1.+0.j, 1.+0.j, 1.+0.j], device='cpu')
     """
-    return deliver("rfft", _along("rfft", Kind(real_input=True), x, n, axis, norm), out)
+    return deliver("rfft", _along("rfft", Kind(real_input=True), a, n, axis, norm), out)
 
 
-def irfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
+def irfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
     """The inverse of `rfft`: real numbers from the first n // 2 + 1 elements of their transform.
 
     n: the length of the result, 2 · (m - 1) by default, where m is the length of the axis; of an odd number of elements
@@ -188,12 +182,11 @@ def irfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = 
     >>> xp.fft.irfft(xp.asarray([4.0, 0.0, 0.0]))
     Array([1., 1., 1., 1.], device='cpu')
     """
-    return deliver("irfft", _along("irfft", Kind(real_output=True, inverse=True), x, n, axis, norm), out)
+    return deliver("irfft", _along("irfft", Kind(real_output=True, inverse=True), a, n, axis, norm), out)
 
 
 def rfftn(
-    x: Array,
-    /,
+    a: Array,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: str | None = "backward",
@@ -201,19 +194,18 @@ def rfftn(
 ) -> Array:
     """`rfft` along the last of several axes, then `fft` along the others.
 
-    The arguments are those of `fftn`. Raises TypeError for a complex x, IndexError where there is no axis.
+    The arguments are those of `fftn`. Raises TypeError for a complex `a`, IndexError where there is no axis.
     Standard: FFT functions, `rfftn`.
 
     >>> xp.fft.rfftn(xp.ones((2, 2)))
     Array([[4.+0.j, 0.+0.j],
            [0.+0.j, 0.+0.j]], device='cpu')
     """
-    return deliver("rfftn", _along_axes("rfftn", Kind(real_input=True), Kind(), x, s, axes, norm), out)
+    return deliver("rfftn", _along_axes("rfftn", Kind(real_input=True), Kind(), a, s, axes, norm), out)
 
 
 def irfftn(
-    x: Array,
-    /,
+    a: Array,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: str | None = "backward",
@@ -229,11 +221,11 @@ def irfftn(
            [1., 1.]], device='cpu')
     """
     return deliver(
-        "irfftn", _along_axes("irfftn", Kind(real_output=True, inverse=True), Kind(inverse=True), x, s, axes, norm), out
+        "irfftn", _along_axes("irfftn", Kind(real_output=True, inverse=True), Kind(inverse=True), a, s, axes, norm), out
     )
 
 
-def hfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
+def hfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
     """The transform, which is real, of a sequence with Hermitian symmetry, from its first n // 2 + 1 elements.
 
     n: the length of the result, 2 · (m - 1) by default, where m is the length of the axis. norm: as for `fft`.
@@ -242,21 +234,21 @@ def hfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "
     >>> xp.fft.hfft(xp.asarray([1.0, 0.0, 0.0]))
     Array([1., 1., 1., 1.], device='cpu')
     """
-    return deliver("hfft", _along("hfft", Kind(real_output=True), x, n, axis, norm), out)
+    return deliver("hfft", _along("hfft", Kind(real_output=True), a, n, axis, norm), out)
 
 
-def ihfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
+def ihfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None) -> Array:
     """The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of real numbers.
 
-    norm: as for `ifft`. Raises TypeError for a complex x. Standard: FFT functions, `ihfft`.
+    norm: as for `ifft`. Raises TypeError for a complex `a`. Standard: FFT functions, `ihfft`.
 
     >>> xp.fft.hfft(xp.fft.ihfft(xp.asarray([1.0, 2.0, 3.0, 2.0])))
     Array([1., 2., 3., 2.], device='cpu')
     """
-    return deliver("ihfft", _along("ihfft", Kind(real_input=True, inverse=True), x, n, axis, norm), out)
+    return deliver("ihfft", _along("ihfft", Kind(real_input=True, inverse=True), a, n, axis, norm), out)
 
 
-def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
+def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
     """The frequencies of `fft`'s result, for n samples that lie d apart: 0, 1, ..., -2, -1, over n·d.
 
     Raises ValueError for an n below 1, TypeError for a dtype that is no real floating-point one.
@@ -270,7 +262,7 @@ def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None)
     return _frequencies("fftfreq", lambda k: (k + half) % count - half, count, count, d, dtype, device)
 
 
-def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
+def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
     """The frequencies of `rfft`'s result, for n samples that lie d apart: 0, 1, ..., n // 2, over n·d.
 
     Raises what `fftfreq` raises. Standard: FFT functions, `rfftfreq`.
@@ -282,7 +274,7 @@ def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None
     return _frequencies("rfftfreq", lambda k: k, count // 2 + 1, count, d, dtype, device)
 
 
-def fftshift(x: Array, /, axes: int | Sequence[int] | None = None) -> Array:
+def fftshift(x: Array, axes: int | Sequence[int] | None = None) -> Array:
     """Rotate axes, all by default, so that frequency zero is in the middle: by half their length.
 
     Raises AxisError for an axis that x has not. Standard: FFT functions, `fftshift`.
@@ -293,7 +285,7 @@ def fftshift(x: Array, /, axes: int | Sequence[int] | None = None) -> Array:
     return _rotated("fftshift", x, axes, 1)
 
 
-def ifftshift(x: Array, /, axes: int | Sequence[int] | None = None) -> Array:
+def ifftshift(x: Array, axes: int | Sequence[int] | None = None) -> Array:
     """The inverse of `fftshift`. Standard: FFT functions, `ifftshift`.
 
     >>> xp.fft.ifftshift(xp.asarray([-2.0, -1.0, 0.0, 1.0, 2.0]))

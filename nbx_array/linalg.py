@@ -156,85 +156,85 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     return _adjoint(lower) if upper else lower
 
 
-def det(x: Array, /) -> Array:
+def det(a: Array) -> Array:
     """The determinant of each matrix; 1 of an empty one.
 
-    x: shape (..., N, N), floating point. Raises LinAlgError for matrices that are not square.
+    a: shape (..., N, N), floating point. Raises LinAlgError for matrices that are not square.
     Standard: linear algebra functions, `det`.
 
     >>> xp.linalg.det(xp.asarray([[2.0, 1.0], [1.0, 4.0]]))
     Array(7., device='cpu')
     """
-    return _factorisations.det(_square("det", x))
+    return _factorisations.det(_square("det", a))
 
 
-def slogdet(x: Array, /) -> SlogdetResult:
+def slogdet(a: Array) -> SlogdetResult:
     """The sign (of complex matrices, the phase) of the determinant and the logarithm of its magnitude.
 
-    Of a singular matrix they are 0 and -inf. x: shape (..., N, N), floating point. Raises ValueError for matrices that
+    Of a singular matrix they are 0 and -inf. a: shape (..., N, N), floating point. Raises ValueError for matrices that
     are not square. Standard: linear algebra functions, `slogdet`.
 
     >>> xp.linalg.slogdet(xp.asarray([[0.0, 1.0], [1.0, 0.0]]))
     SlogdetResult(sign=Array(-1., device='cpu'), logabsdet=Array(0., device='cpu'))
     """
-    return SlogdetResult(*_factorisations.slogdet(_square("slogdet", x)))
+    return SlogdetResult(*_factorisations.slogdet(_square("slogdet", a)))
 
 
-def eig(x: Array, /) -> EigResult:
+def eig(a: Array) -> EigResult:
     """Eigenvalues and eigenvectors, in columns of length 1, of square matrices; always complex.
 
     LAPACK computes them on the host: arrays of a GPU are copied there and the result back.
-    x: shape (..., N, N), floating point. Raises LinAlgError for matrices that are not square and where the
+    a: shape (..., N, N), floating point. Raises LinAlgError for matrices that are not square and where the
     iteration does not converge or elements are not finite. Standard: linear algebra functions, `eig`.
 
     >>> xp.linalg.eig(xp.asarray([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
     Array([2.+0.j, 3.+0.j], device='cpu')
     """
-    x = _square("eig", x)
-    values, vectors = _lapack.run("eig", np.linalg.eig, x)
-    return EigResult(cast(values, _complex(x)), cast(vectors, _complex(x)))
+    a = _square("eig", a)
+    values, vectors = _lapack.run("eig", np.linalg.eig, a)
+    return EigResult(cast(values, _complex(a)), cast(vectors, _complex(a)))
 
 
-def eigvals(x: Array, /) -> Array:
+def eigvals(a: Array) -> Array:
     """The eigenvalues of square matrices, always complex; as `eig` computes them.
 
-    x: shape (..., N, N), floating point. Raises what `eig` raises. Standard: linear algebra functions, `eigvals`.
+    a: shape (..., N, N), floating point. Raises what `eig` raises. Standard: linear algebra functions, `eigvals`.
 
     >>> xp.linalg.eigvals(xp.asarray([[0.0, 1.0], [-1.0, 0.0]]))
     Array([0.+1.j, 0.-1.j], device='cpu')
     """
-    x = _square("eigvals", x)
-    (values,) = _lapack.run("eigvals", np.linalg.eigvals, x)
-    return cast(values, _complex(x))
+    a = _square("eigvals", a)
+    (values,) = _lapack.run("eigvals", np.linalg.eigvals, a)
+    return cast(values, _complex(a))
 
 
 def _complex(x: Array) -> np.dtype:
     return result_type(x.dtype, np.dtype(np.complex64)) if x.dtype != np.float64 else default_complex(x.device)
 
 
-def eigh(x: Array, /, UPLO: str = "L") -> EighResult:
+def eigh(a: Array, UPLO: str = "L") -> EighResult:
     """Eigenvalues, ascending, and orthonormal eigenvectors, in columns, of Hermitian matrices.
 
-    x: shape (..., N, N), floating point; only its lower triangle is read, or with UPLO "U" the upper one. Raises
+    a: shape (..., N, N), floating point; only its lower triangle is read, or with UPLO "U" the upper one. Raises
     LinAlgError for matrices that are not square and where the iteration does not converge.
     Standard: linear algebra functions, `eigh`.
 
     >>> xp.linalg.eigh(xp.asarray([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
     Array([1., 3.], device='cpu')
     """
-    return EighResult(*_spectra.eigh("eigh", _lower("eigh", x, UPLO)))
+    return EighResult(*_spectra.eigh("eigh", _lower("eigh", a, UPLO)))
 
 
-def eigvalsh(x: Array, /, UPLO: str = "L") -> Array:
+def eigvalsh(a: Array, UPLO: str = "L") -> Array:
     """The eigenvalues, ascending, of Hermitian matrices.
 
-    x: shape (..., N, N), floating point; only its lower triangle is read, or with UPLO "U" the upper one. Raises
+    a: shape (..., N, N), floating point; only its lower triangle is read, or with UPLO "U" the upper one. Raises
     what `eigh` raises. Standard: linear algebra functions, `eigvalsh`.
 
     >>> xp.linalg.eigvalsh(xp.asarray([[2.0, 1.0], [1.0, 2.0]]))
     Array([1., 3.], device='cpu')
     """
-    return _spectra.eigh("eigvalsh", _lower("eigvalsh", x, UPLO))[0]
+    return _spectra.eigh("eigvalsh", _lower("eigvalsh", a, UPLO))[0]
 
 
 def _lower(name: str, x: Array, triangle: str) -> Array:
@@ -245,33 +245,33 @@ def _lower(name: str, x: Array, triangle: str) -> Array:
     return square if triangle.upper() == "L" else _adjoint(square)
 
 
-def inv(x: Array, /) -> Array:
+def inv(a: Array) -> Array:
     """The inverse of each matrix.
 
-    x: shape (..., N, N), floating point. Raises LinAlgError for a singular matrix and one that is not square.
+    a: shape (..., N, N), floating point. Raises LinAlgError for a singular matrix and one that is not square.
     Standard: linear algebra functions, `inv`.
 
     >>> xp.linalg.inv(xp.asarray([[2.0, 0.0], [0.0, 4.0]]))
     Array([[0.5 , 0.  ],
            [0.  , 0.25]], device='cpu')
     """
-    return _factorisations.inv(_square("inv", x))
+    return _factorisations.inv(_square("inv", a))
 
 
-def solve(x1: Array, x2: Array, /) -> Array:
-    """The x with x1 x = x2, for square matrices x1.
+def solve(a: Array, b: Array) -> Array:
+    """The x with a x = b, for square matrices `a`.
 
-    x1: shape (..., N, N), floating point. x2: one vector, shape (N,), for all matrices, or matrices of shape
+    a: shape (..., N, N), floating point. b: one vector, shape (N,), for all matrices, or matrices of shape
     (..., N, K); the leading dimensions broadcast. Raises LinAlgError for a matrix that is singular
     or not square, ValueError for shapes that do not fit. Standard: linear algebra functions, `solve`.
 
     >>> xp.linalg.solve(xp.asarray([[2.0, 0.0], [0.0, 4.0]]), xp.asarray([2.0, 2.0]))
     Array([1. , 0.5], device='cpu')
     """
-    a, b = _square("solve", x1), inexact(_array(x2, "solve"))
+    a, b = _square("solve", a), inexact(_array(b, "solve"))
     vector = b.ndim == 1
     if b.ndim == 0 or b.shape[0 if vector else -2] != a.shape[-1]:
-        raise ValueError(f"solve: {x1.shape} and {x2.shape} are no matrices and right sides of one length")
+        raise ValueError(f"solve: {a.shape} and {b.shape} are no matrices and right sides of one length")
     if a.device is not b.device:
         raise ValueError(f"solve: operands lie on {a.device} and {b.device}; move one with to_device")
     dtype = result_type(a, b)
@@ -286,25 +286,27 @@ def solve(x1: Array, x2: Array, /) -> Array:
     return result[..., 0] if vector else result
 
 
-def qr(x: Array, /, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
-    """Q with orthonormal columns and upper triangular R with x = Q R.
+def qr(a: Array, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
+    """Q with orthonormal columns and upper triangular R with a = Q R.
 
-    x: shape (..., M, N), floating point. mode: "reduced" for Q of shape (..., M, K) and R of (..., K, N), where K is
-    the less of M and N, "complete" for (..., M, M) and (..., M, N). Raises ValueError for another mode.
+    a: shape (..., M, N), floating point. mode: "reduced" for Q of shape (..., M, K) and R of (..., K, N), where K is
+    the less of M and N, "complete" for (..., M, M) and (..., M, N), "r" for the R of "reduced" alone. Raises
+    ValueError for another mode.
     Standard: linear algebra functions, `qr`.
 
     >>> xp.linalg.qr(xp.asarray([[0.0, 2.0], [0.0, 0.0], [0.0, 0.0]])).R.shape
     (2, 2)
     """
-    if mode not in ("reduced", "complete"):
-        raise ValueError(f'qr: mode must be "reduced" or "complete", not {mode!r}')
-    return QRResult(*_factorisations.qr(_inexact("qr", x), complete=mode == "complete"))
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f'qr: mode must be "reduced", "complete" or "r", not {mode!r}')
+    result = QRResult(*_factorisations.qr(_inexact("qr", a), complete=mode == "complete"))
+    return result.R if mode == "r" else result
 
 
-def svd(x: Array, /, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """U, S and Vᴴ with x = U diag(S) Vᴴ: orthonormal columns and rows, singular values in descending order.
+def svd(a: Array, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """U, S and Vᴴ with a = U diag(S) Vᴴ: orthonormal columns and rows, singular values in descending order.
 
-    x: shape (..., M, N), floating point. full_matrices: U of shape (..., M, M) and Vh of (..., N, N); else (..., M, K)
+    a: shape (..., M, N), floating point. full_matrices: U of shape (..., M, M) and Vh of (..., N, N); else (..., M, K)
     and (..., K, N), where K is the less of M and N. compute_uv: False gives S alone. hermitian: accepted; it changes
     nothing. Raises LinAlgError where the iteration does not converge. Standard: linear algebra functions, `svd`.
 
@@ -312,8 +314,8 @@ def svd(x: Array, /, full_matrices: bool = True, compute_uv: bool = True, hermit
     Array([4., 3.], device='cpu')
     """
     if not compute_uv:
-        return _singular_values("svd", x)
-    return SVDResult(*_spectra.svd("svd", _inexact("svd", x), full=bool(full_matrices)))
+        return _singular_values("svd", a)
+    return SVDResult(*_spectra.svd("svd", _inexact("svd", a), full=bool(full_matrices)))
 
 
 def svdvals(x: Array, /) -> Array:
@@ -336,11 +338,11 @@ def _singular_values(name: str, x: Array) -> Array:
 
 
 def pinv(
-    x: Array, /, rcond: float | Array | None = None, hermitian: bool = False, *, rtol: float | Array | None = None
+    a: Array, rcond: float | Array | None = None, hermitian: bool = False, *, rtol: float | Array | None = None
 ) -> Array:
     """The Moore-Penrose pseudo-inverse of each matrix.
 
-    x: shape (..., M, N), floating point. rtol: singular values up to rtol times the greatest count as zero; by default
+    a: shape (..., M, N), floating point. rtol: singular values up to rtol times the greatest count as zero; by default
     the greater of M and N times the dtype's epsilon. rcond: NumPy's other name of it. hermitian: accepted; it changes
     nothing. Raises what `svd` raises, ValueError for both names. Standard: linear algebra functions, `pinv`.
 
@@ -351,21 +353,21 @@ def pinv(
     if rcond is not None and rtol is not None:
         raise ValueError("pinv: rtol and rcond can't be both set")
     rtol = rcond if rtol is None else rtol
-    x = _inexact("pinv", x)
-    if 0 in x.shape:
-        return _zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x)
-    u, s, vh = _spectra.svd("pinv", x, full=False)
-    counts = _above(s, x, rtol)
+    a = _inexact("pinv", a)
+    if 0 in a.shape:
+        return _zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a)
+    u, s, vh = _spectra.svd("pinv", a, full=False)
+    counts = _above(s, a, rtol)
     inverse = where(counts, divide(1.0, where(counts, s, 1.0)), 0.0)
     return matmul(_adjoint(vh), multiply(inverse[..., :, None], _adjoint(u)))
 
 
 def matrix_rank(
-    x: Array, /, tol: float | Array | None = None, hermitian: bool = False, *, rtol: float | Array | None = None
+    A: Array, tol: float | Array | None = None, hermitian: bool = False, *, rtol: float | Array | None = None
 ) -> Array:
     """The number, int64, of singular values of each matrix that are above rtol times the greatest.
 
-    x: shape (..., M, N), floating point. rtol: by default the greater of M and N times the dtype's epsilon. tol: counts
+    A: shape (..., M, N), floating point. rtol: by default the greater of M and N times the dtype's epsilon. tol: counts
     singular values above this number instead. hermitian: accepted; it changes nothing. Raises what `svdvals` raises,
     ValueError for both limits. Standard: linear algebra functions, `matrix_rank`.
 
@@ -374,11 +376,11 @@ def matrix_rank(
     """
     if tol is not None and rtol is not None:
         raise ValueError("matrix_rank: tol and rtol can't be both set")
-    x = _inexact("matrix_rank", x)
-    s = _singular_values("matrix_rank", x)
+    A = _inexact("matrix_rank", A)
+    s = _singular_values("matrix_rank", A)
     if tol is not None:
         return count_nonzero(s > (expand_dims(tol, axis=-1) if isinstance(tol, Array) else tol), axis=-1)
-    return count_nonzero(_above(s, x, rtol) if s.size else s, axis=-1)
+    return count_nonzero(_above(s, A, rtol) if s.size else s, axis=-1)
 
 
 def _above(s: Array, x: Array, rtol: float | Array | None) -> Array:
@@ -421,25 +423,28 @@ def matrix_norm(
     return expand_dims(result, axis=(-2, -1)) if keepdims else result
 
 
-def matrix_power(x: Array, n: int, /) -> Array:
+def matrix_power(
+    a: Array,
+    n: int,
+) -> Array:
     """The n-th power of each matrix; of the inverse if n is negative.
 
-    x: shape (..., N, N). Raises TypeError for an n that is no integer, LinAlgError for a negative power of a singular
+    a: shape (..., N, N). Raises TypeError for an n that is no integer, LinAlgError for a negative power of a singular
     matrix and for matrices that are not square. Standard: linear algebra functions, `matrix_power`.
 
     >>> xp.linalg.matrix_power(xp.asarray([[1.0, 1.0], [0.0, 1.0]]), 5)
     Array([[1., 5.],
            [0., 1.]], device='cpu')
     """
-    x = _matrices("matrix_power", x)
-    if x.shape[-1] != x.shape[-2]:
-        raise LinAlgError(f"matrix_power: expected square matrices, got shape {x.shape}")
+    a = _matrices("matrix_power", a)
+    if a.shape[-1] != a.shape[-2]:
+        raise LinAlgError(f"matrix_power: expected square matrices, got shape {a.shape}")
     n = check_integer("matrix_power", "n", n)
     if n < 0:
-        x, n = inv(x), -n
+        a, n = inv(a), -n
     if n == 0:
-        return broadcast_to(eye(x.shape[-1], dtype=x.dtype, device=x.device), x.shape)
-    power = x
+        return broadcast_to(eye(a.shape[-1], dtype=a.dtype, device=a.device), a.shape)
+    power = a
     result: Array | None = None
     while n:
         if n & 1:

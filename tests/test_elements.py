@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import math
 import operator
+import statistics
 import subprocess
 import sys
+from fractions import Fraction
 from gc import collect
 from sys import getrefcount
 
@@ -424,3 +426,15 @@ def test_methods_of_elements_can_be_inspected(xp):
     array = type(xp.ones(1))
     assert str(inspect.signature(array.__getitem__)) == "(self, key, /)"
     assert str(inspect.signature(array.__setitem__)).replace(": Any", "").split(" ->")[0] == "(self, key, value, /)"
+
+
+def test_what_python_numbers_have(xp):
+    """An array of no dimension has what NumPy's scalars have of Python's numbers."""
+    x, n = xp.asarray([0.75, 4.0]), xp.asarray([6, 7])
+    assert xp.sqrt(x[1]).is_integer() and not x[0].is_integer() and (x[0] + 0.25).is_integer()
+    assert x[0].as_integer_ratio() == (3, 4) and x[0].hex() == (0.75).hex()
+    assert (n[0].numerator, n[0].denominator) == (6, 1) and xp.sum(n).bit_count() == 3
+    assert statistics.fmean(x) == 2.375 and Fraction(*x[0].as_integer_ratio()) == Fraction(3, 4)
+    for what in (x, xp.asarray(1j), xp.asarray(0.5).reshape((1,))):
+        with pytest.raises(AttributeError, match="'is_integer'"):
+            _ = what.is_integer

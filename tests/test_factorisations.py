@@ -647,7 +647,7 @@ def test_operands_that_are_refused(la, xp):
     with pytest.raises(ValueError, match=r"solve: .*broadcast"):
         la.solve(xp.ones((2, 3, 3)), xp.ones((4, 3, 1)))
     with pytest.raises(ValueError, match="qr: mode"):
-        la.qr(xp.eye(3), mode="r")
+        la.qr(xp.eye(3), mode="raw")
     with pytest.raises(ValueError, match="matrix_norm: ord"):
         la.matrix_norm(xp.eye(3), ord=3)
     with pytest.raises(TypeError):

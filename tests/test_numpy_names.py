@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import operator
 import re
 import warnings
 from pathlib import Path
@@ -364,6 +365,33 @@ CASES = [
             m.geomspace(-1, -8, 4),
         ],
     ),
+    (
+        "geomspace",
+        ("whole",),
+        lambda m, a: [
+            m.geomspace(a + 1, 100, 5),
+            m.geomspace([-1, 2.5], [-8, 40], 4, axis=1),
+            m.geomspace([[1], [3]], [10, 100], 3, endpoint=False, axis=-1),
+        ],
+    ),
+    ("meshgrid", ("i8", "0d"), lambda m, a: [m.meshgrid(a, [1, 2]), m.meshgrid([1, 2], a, indexing="ij", copy=False)]),
+    (
+        "full",
+        ("line",),
+        lambda m, a: [
+            m.full((2, 13), a),
+            m.full(3, [1, 2, 3]),
+            m.full((2, 2), [[1.5], [2]], int),
+            m.full_like(a, a * 2),
+        ],
+    ),
+    (
+        "broadcast_to",
+        ("f8",),
+        lambda m, a: [m.broadcast_to([1, 2], (3, 2)), m.broadcast_to(2.5, 2), m.array(m.broadcast_shapes(3, (2, 1)))],
+    ),
+    ("tensordot", ("square",), lambda m, a: [m.tensordot(a, a, axes=(0, 1)), m.tensordot(a, a, axes=[[-1], 0])]),
+    ("imag", ("f8", "i8", "c16", "0d"), lambda m, a: [m.imag(a), m.imag([1, 2.5]), m.imag(3), m.imag([1j])]),
     ("meshgrid", ("f8",), lambda m, a: [m.meshgrid([1, 2], [3, 4, 5]), m.meshgrid([1, 2], [3, 4, 5], sparse=True)]),
     # grids, places, selections
     ("mgrid", ("f8",), lambda m, a: [m.mgrid[0:2, 1:4], m.mgrid[0:3], m.mgrid[0:1:3j, 0:2:2j], m.mgrid[-1:1:0.5]]),
@@ -882,6 +910,24 @@ CASES = [
         lambda m, a: [m.issubdtype(a.dtype, m.floating), m.issubdtype(m.int8, m.integer), m.promote_types("i4", "f4")],
     ),
     ("min_scalar_type", ("f8",), lambda m, a: [m.min_scalar_type(300), m.min_scalar_type(-1), m.min_scalar_type(a)]),
+    ("linalg", ("square", "f8", "view"), lambda m, a: m.abs(m.linalg.qr(a, mode="r"))),
+    (
+        "ndenumerate",
+        ("cube", "0d", "none", "view"),
+        lambda m, a: [(m.array(place), element * 2) for place, element in m.ndenumerate(a)],
+    ),
+    (
+        "isinstance",
+        (*FLOATS, "i8", "u1", "b1", "c16"),
+        lambda m, a: [
+            [isinstance(x, kind) for x in (a, m.sum(a), m.array(1, dtype=a.dtype), 1.5, np.int8(1), "a")]
+            + [m.issubdtype(a.dtype, kind), issubclass(a.dtype.type, kind)]
+            for kind in (
+                *(m.generic, m.number, m.integer, m.signedinteger, m.unsignedinteger, m.inexact, m.floating),
+                *(m.complexfloating, (int, m.integer)),
+            )
+        ],
+    ),
     (
         "isscalar",
         ("f8",),
@@ -940,7 +986,17 @@ def assert_same(got, wanted, tolerance, place="result"):
 
 WAITS = {
     *("allclose", "array_equal", "array_equiv", "average", "bincount", "choose", "compress", "diag_indices"),
-    *("digitize", "extract", "flatnonzero", "gcd", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"),
+    *(
+        "digitize",
+        "extract",
+        "flatnonzero",
+        "gcd",
+        "geomspace",
+        "histogram",
+        "histogram2d",
+        "histogram_bin_edges",
+        "histogramdd",
+    ),
     *("in1d", "intersect1d", "ix_", "linalg", "nanargmax", "nonzero", "polydiv", "polyfit", "polymul"),
     *("ravel_multi_index", "real_if_close", "roots", "setdiff1d", "tri", "trim_zeros", "union1d", "unique"),
     *("unravel_index", "where"),
@@ -1481,6 +1537,8 @@ def test_files(xp, tmp_path):
     buffer.seek(0)
     assert xp.load(buffer).tolist() == [1, 2, 3]
     xp.savetxt(tmp_path / "c.txt", xp.asarray(a[:2]))
+    for unpacked in (xp.loadtxt(tmp_path / "c.txt", unpack=True), xp.genfromtxt(tmp_path / "c.txt", unpack=True)):
+        assert unpacked.tolist() == a[:2].T.tolist()
     assert xp.loadtxt(tmp_path / "c.txt").tolist() == xp.genfromtxt(tmp_path / "c.txt").tolist() == a[:2].tolist()
     xp.asarray(a[:, 1]).tofile(tmp_path / "d.txt", sep=",", format="%.2f")
     assert xp.loadtxt(tmp_path / "d.txt", delimiter=",").tolist() == [round(float(v), 2) for v in a[:, 1]]
@@ -1582,3 +1640,62 @@ def test_dtypes_are_numpys_objects(xp):
     """Programs ask `x.dtype is ...`."""
     for x in (xp.asarray([1.5]), xp.asarray(np.ones(2)), xp.zeros(2, dtype="f8"), xp.ones(2) / 3, xp.asarray([1.5])[0]):
         assert x.dtype is np.dtype(np.float64)
+
+
+IMPORTS = """
+import {0} as np
+import {0}.linalg as la
+import {0}.typing as npt
+from {0}.lib.stride_tricks import as_strided
+from {0}.typing import ArrayLike, DTypeLike, NDArray
+from {0} import *
+
+
+def f(x: NDArray[np.float64], y: npt.NDArray[np.integer]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    return as_strided(concatenate((x, arctan2(y, 1))), (2, 2), (8, 8))
+
+
+windows = np.lib.stride_tricks.sliding_window_view([pi, e], 2)
+result = f(linspace(0, 1, 3), array([1, 2])), la.norm(eye(2)), max([1, 2]), windows
+"""
+
+
+def test_imports(xp):
+    """Modules and names as programs import them, annotations among them."""
+    ours, numpys = {}, {}
+    exec(IMPORTS.format("nbx_array"), ours)
+    exec(IMPORTS.format("numpy"), numpys)
+    for got, wanted in zip(ours["result"], numpys["result"], strict=True):
+        np.testing.assert_allclose(np.asarray(got), wanted)
+
+
+BY_POSITION = {"i0", "imag", "real"}
+"""Element-wise functions that are no ufuncs of NumPy's."""
+
+
+def test_arguments_have_numpys_names(xp):
+    """So that `sum(a=x)` and `linspace(start=0, stop=1)` are calls; ufuncs have their operands by position alone."""
+    for module in ("", "linalg.", "fft."):
+        for name, numpys in vars(getattr(np, module[:-1] or "linalg") if module else np).items():
+            if name[0] == "_" or name in BY_POSITION or not inspect.isroutine(numpys):
+                continue
+            try:
+                ours = operator.attrgetter(module + name)(xp)
+                wanted, got = inspect.signature(numpys).parameters, inspect.signature(ours).parameters
+            except (AttributeError, ValueError):
+                continue
+            if not inspect.isfunction(ours):
+                continue
+            for p in wanted.values():
+                needed = p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty
+                found = got.get(p.name)
+                there = found is not None and found.kind is not found.POSITIONAL_ONLY
+                assert not needed or there, f"{module}{name}({p.name}=)"
+
+
+def test_items_out_of_range(xp):
+    x = xp.asarray([[1, 2, 3], [4, 5, 6]])
+    assert [x.item(n) for n in (0, 5, -1, -6)] == [1, 6, 6, 1]
+    for n in (6, -7):
+        with pytest.raises(IndexError, match="item: index"):
+            x.item(n)

@@ -48,15 +48,15 @@ NUMPY_S = {"linspace": 50}
 
 def test_signatures(xp):
     """Names, kinds and defaults of all arguments are the standard's; NumPy's are there, too, and what the standard has
-    by keyword alone may also be given by position."""
+    by keyword alone may also be given by position, what it has by position alone by NumPy's name."""
     assert len(functions()) > 170
     for name, function in functions().items():
         mine = inspect.signature(operator.attrgetter(name)(xp)).parameters
         for place, b in enumerate(inspect.signature(function).parameters.values()):
-            a = mine[b.name]
-            by_keyword = b.kind is b.KEYWORD_ONLY and a.kind is a.POSITIONAL_OR_KEYWORD
-            assert a.kind == b.kind or by_keyword, name
-            assert b.kind is b.KEYWORD_ONLY or list(mine)[place] == b.name, name
+            a = list(mine.values())[place] if b.kind is b.POSITIONAL_ONLY else mine[b.name]
+            both_ways = b.kind in (b.KEYWORD_ONLY, b.POSITIONAL_ONLY) and a.kind is a.POSITIONAL_OR_KEYWORD
+            assert a.kind == b.kind or both_ways, name
+            assert b.kind in (b.KEYWORD_ONLY, b.POSITIONAL_ONLY) or list(mine)[place] == b.name, name
             unset = b.default is b.empty or type(b.default).__name__ == "Undef"
             assert a.default == b.default or (unset and a.default in (a.empty, None, NUMPY_S.get(name))), name
 
