@@ -142,7 +142,13 @@ class _Given:
         return hash(self.__wrapped__)
 
     def __reduce__(self) -> Any:
-        return _Given, (self.__wrapped__,)
+        return _unpickled, (self.__wrapped__,)
+
+
+def _unpickled(function: Callable[..., Any]) -> _Given:
+    """In another process, too, whose code may have come from here with its marks."""
+    _define_marks()
+    return _Given(function)
 
 
 def given(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -424,11 +430,15 @@ def compiled(source: bytes | str, path: str) -> types.CodeType:
     return compile(tree, path, "exec", dont_inherit=True)
 
 
-def install() -> None:
-    """From now on modules of the program are compiled so when they are imported; what is compiled is not kept."""
+def _define_marks() -> None:
     vars(builtins).update(
         **{f"__nbx_{mark.__name__}__": mark for mark in (call, index, left, right, scalar, theirs, given)}
     )
+
+
+def install() -> None:
+    """From now on modules of the program are compiled so when they are imported; what is compiled is not kept."""
+    _define_marks()
     before = importlib.machinery.SourceFileLoader.get_code
 
     def get_code(self: Any, fullname: str) -> Any:

@@ -263,6 +263,9 @@ class Function:
     def __repr__(self) -> str:
         return repr(self.theirs)
 
+    def __reduce__(self) -> Any:
+        return _named, (self.name,)
+
     def __eq__(self, other: object) -> bool:
         return self.theirs == (other.theirs if isinstance(other, Function) else other)
 
@@ -353,6 +356,9 @@ class Served(types.ModuleType):
     def __dir__(self) -> list[str]:
         return dir(vars(self)["_theirs"])
 
+    def __reduce__(self) -> Any:
+        return _named, (self.__name__.removeprefix("numpy").removeprefix("."),)
+
     @property
     def _numba_type_(self) -> Any:
         return _type_for_numba(vars(self)["_theirs"])
@@ -378,6 +384,12 @@ _SERVED_BY = {"numpy": nbx_array, "numpy.linalg": nbx_array.linalg, "numpy.fft":
 def serve(module: types.ModuleType) -> Served:
     """A module of NumPy's as the program sees it."""
     return Served(module, _SERVED_BY.get(module.__name__))
+
+
+def _named(name: str) -> Any:
+    """What is unpickled: what the program has of NumPy by a name, and NumPy's own in a process that is not served."""
+    served: Any = serve(np) if Array.__array_ufunc__ is _mixed_ufunc else np
+    return functools.reduce(getattr, filter(None, name.split(".")), served)
 
 
 def _with_moved_results(cls: type) -> type:

@@ -240,6 +240,30 @@ def test_prints_what_it_prints_under_numpy(tmp_path, device, name):
     assert run(tmp_path, text, "-m", "nbx_array", "run", NBX_BACKEND=device.backend).stdout == wanted
 
 
+def test_other_processes(tmp_path):
+    text = """
+import multiprocessing, pickle
+import numpy as np
+
+def squares(x):
+    return np.sum(x**2)
+
+if __name__ == "__main__":
+    x = [np.arange(n) for n in (2, 3)]
+    with multiprocessing.Pool(1) as pool:
+        print(pool.map(squares, x), pool.map(np.linalg.norm, x), pool.starmap(np.dot, [x[:1] * 2]))
+    print([pickle.loads(pickle.dumps(f)) is f for f in (np.dot, np.linalg.norm, np.add.reduce, np.float64)])
+    try:
+        import joblib
+    except ImportError:
+        pass
+    else:
+        print(joblib.Parallel(n_jobs=2)(joblib.delayed(squares)(y) for y in x))
+"""
+    wanted = run(tmp_path, text).stdout.replace("[True, True, False, True]", "[True, True, True, True]")
+    assert run(tmp_path, text, "-m", "nbx_array", "run").stdout == wanted
+
+
 def test_what_numba_compiles(tmp_path):
     pytest.importorskip("numba")
     text = """
