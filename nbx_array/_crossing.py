@@ -128,7 +128,7 @@ class _Given:
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return _Crossing().take(self.__wrapped__(*args, **keywords))  # type: ignore[attr-defined]
+        return _Crossing().take(self.__wrapped__(*args, **keywords))
 
     def __getattr__(self, name: str) -> Any:
         if name == "__wrapped__":  # not there yet, where it is being copied

@@ -263,6 +263,10 @@ class Function:
     def __repr__(self) -> str:
         return repr(self.theirs)
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self.theirs)
+
     def __reduce__(self) -> Any:
         return _named, (self.name,)
 
@@ -529,6 +533,23 @@ def _conversion(ours: Callable[[Any], Any], theirs: Callable[[Any], Any]) -> Cal
     return method
 
 
+def _in_place(name: str, ours: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """An operator in place, which makes a new array of one of no dimension, as NumPy's scalars do."""
+    plain = getattr(operator, name.replace("__i", "__", 1))
+
+    def method(self: Array, other: Any) -> Any:
+        if not self.dims:
+            return plain(self, other)
+        try:
+            return ours(self, other)
+        except Exception:
+            pass
+        return on_host(f"ndarray.{name}", getattr(np.ndarray, name), (self, other), {})
+
+    method.__name__ = name
+    return method
+
+
 def _attribute(name: str) -> property:
     """A way to the memory that only NumPy's arrays have; ValueError on a GPU: a copy would lose what is written."""
     return property(lambda self: getattr(np.asarray(self, copy=False), name))
@@ -618,6 +639,10 @@ def install() -> None:
     Array.__getattr__ = _missing_attribute  # type: ignore[attr-defined]
     for name, theirs in _CONVERSIONS.items():
         setattr(Array, name, _conversion(getattr(Array, name), theirs))
+    for compute in SYMBOLS.values():
+        name = f"__i{compute.__name__.rstrip('_')}__"
+        if hasattr(Array, name):
+            setattr(Array, name, _in_place(name, getattr(Array, name)))
     skip = {"__array__", "tolist", "tobytes", "dtype", "device", "resize"}
     operators = {"__getitem__", "__setitem__", "__matmul__", "__rmatmul__", "__pow__", "__rpow__"}
     for name in dir(np.ndarray):

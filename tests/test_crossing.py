@@ -159,6 +159,16 @@ PROGRAMS = {
                     print("six")
                 case float():
                     print("float")
+        best = total = np.sum(i)
+        total += x[1] / 2
+        total *= 2
+        print(best, total, isinstance(np.add, np.ufunc), isinstance(np.add.reduce, np.ufunc))
+        y = i
+        y += 1
+        try:
+            y += 1.5
+        except TypeError as error:
+            print(error, i)
         print(x[2].is_integer(), np.mean(x).as_integer_ratio())
         for f in (lambda: len(i[0]), lambda: int(x), lambda: bool(x), lambda: hash(x), lambda: x @ np.ones(2),
                   lambda: i ** -1, lambda: x + "a", lambda: x.item(), lambda: x.nothing, lambda: x[0].nothing):
