@@ -161,7 +161,9 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
 
 def _reflected(name: str) -> Callable[[Any, Any], Any]:
     def missed(self: Array, other: Any, /) -> Any:
-        return _slow_binary(name, other, self) if _is_scalar(other) or isinstance(other, SEQUENCES) else NotImplemented
+        if _is_scalar(other) or isinstance(other, (*SEQUENCES, np.ndarray)):  # of a subclass with operators of its own
+            return _slow_binary(name, other, self)
+        return NotImplemented
 
     def method(self: Array, other: Any, /) -> Any:
         before, args, keep = self.sig, self.args, self.keep

@@ -90,6 +90,7 @@ def run_script(path: str) -> None:
     if os.path.isdir(path) or zipfile.is_zipfile(path):
         runpy.run_path(path, run_name="__main__")
         return
+    path = os.path.abspath(path)
     main = ModuleType("__main__")
     main.__file__ = path
     sys.modules["__main__"] = main

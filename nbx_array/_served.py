@@ -14,10 +14,12 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import operator
 import os
 import sys
 import sysconfig
 import types
+import typing
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -213,9 +215,14 @@ def _is_buffer(value: Any) -> bool:
         return False
 
 
+def _is_used_up(value: Any) -> bool:
+    """Whether what is read of a value is gone from it."""
+    return hasattr(type(value), "__next__")
+
+
 class Function:
-    """A function of NumPy's: ours, and NumPy's own where ours is missing or refuses, or would copy an ndarray that is
-    to be written to."""
+    """A function of NumPy's: ours, and NumPy's own where ours is missing or refuses, would copy an ndarray that is to
+    be written to, or would leave nothing to NumPy of an iterator or a file when it refuses."""
 
     def __init__(self, name: str, ours: Callable[..., Any] | None, theirs: Callable[..., Any]) -> None:
         functools.update_wrapper(self, theirs, updated=())
@@ -223,7 +230,7 @@ class Function:
         self.shares, self.written = name in _SHARING, _written(name, theirs)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        if self.ours is not None and not self._writes_to_ndarray(args, keywords):
+        if self.ours is not None and not self._writes_to_ndarray(args, keywords) and not any(map(_is_used_up, args)):
             try:
                 given = [_entering(value) for value in args]
                 result = self.ours(*given, **{key: _entering(value) for key, value in keywords.items()})
@@ -256,13 +263,35 @@ class Function:
     def __repr__(self) -> str:
         return repr(self.theirs)
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self.theirs)
+
+    def __reduce__(self) -> Any:
+        return _named, (self.name,)
+
+    def __eq__(self, other: object) -> bool:
+        return self.theirs == (other.theirs if isinstance(other, Function) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.theirs)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return _type_for_numba(self.theirs)
+
+
+def _type_for_numba(theirs: Any) -> Any:
+    """What numba, which compiles functions of the program, takes a name of ours there for."""
+    return sys.modules["numba.core.registry"].cpu_target.typing_context.resolve_value_type(theirs)
+
 
 # ------------------------------------------------------------------------------------------------------- modules
 
 
 class ArrayType(type):
-    """The type of `numpy.ndarray` in the program: arrays of ours and of NumPy's are instances, and a subclass is one of
-    NumPy's own."""
+    """The type of `numpy.ndarray` in the program: arrays of ours and of NumPy's are instances, but not those without
+    dimensions, and a subclass is one of NumPy's own."""
 
     def __new__(meta, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **keywords: Any) -> Any:
         if not bases:
@@ -271,7 +300,7 @@ class ArrayType(type):
         return types.new_class(name, theirs, keywords, lambda body: body.update(namespace))
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, (Array, np.ndarray))
+        return bool(instance.dims) if type(instance) is Array else isinstance(instance, np.ndarray)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         return issubclass(subclass, (Array, np.ndarray))
@@ -320,7 +349,7 @@ class Served(types.ModuleType):
             served = vectorize
         elif isinstance(value, type):
             served = _with_moved_results(value) if theirs is np.random else value
-        elif callable(value):
+        elif callable(value) and typing.get_origin(value) is None:
             label = f"{theirs.__name__}.{name}".removeprefix("numpy.")
             served = Function(label, None if label in _BY_VALUE else _find(ours, name), value)
         else:
@@ -330,6 +359,13 @@ class Served(types.ModuleType):
 
     def __dir__(self) -> list[str]:
         return dir(vars(self)["_theirs"])
+
+    def __reduce__(self) -> Any:
+        return _named, (self.__name__.removeprefix("numpy").removeprefix("."),)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return _type_for_numba(vars(self)["_theirs"])
 
 
 _BY_VALUE = {"linalg.eig", "linalg.eigvals", "roots"}
@@ -352,6 +388,12 @@ _SERVED_BY = {"numpy": nbx_array, "numpy.linalg": nbx_array.linalg, "numpy.fft":
 def serve(module: types.ModuleType) -> Served:
     """A module of NumPy's as the program sees it."""
     return Served(module, _SERVED_BY.get(module.__name__))
+
+
+def _named(name: str) -> Any:
+    """What is unpickled: what the program has of NumPy by a name, and NumPy's own in a process that is not served."""
+    served: Any = serve(np) if Array.__array_ufunc__ is _mixed_ufunc else np
+    return functools.reduce(getattr, filter(None, name.split(".")), served)
 
 
 def _with_moved_results(cls: type) -> type:
@@ -450,6 +492,64 @@ def _resize(self: Array, *new_shape: Any, refcheck: bool = True) -> None:
     self.sig, self.dims, self.args, self.keep, self.geo = new.sig, new.dims, new.args, new.keep, ()
 
 
+class Scalar:
+    """What an array of no dimension is in the program: an instance of NumPy's scalar type, and of `float` where that is
+    one, with its attributes. Conversions that ours refuse raise NumPy's errors."""
+
+    __slots__ = ()
+
+    @property  # type: ignore[misc]
+    def __class__(self: Any) -> type:
+        return type(self) if self.dims else self.sig.dtype.type
+
+
+def _missing_attribute(self: Array, name: str) -> Any:
+    if name.startswith("_") or hasattr(type(self), name):
+        return object.__getattribute__(self, name)
+    return getattr(np.empty((0,) * self.ndim) if self.dims else asnumpy(self)[()], name)
+
+
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "__bool__": bool,
+    "__complex__": complex,
+    "__float__": float,
+    "__hash__": hash,
+    "__index__": operator.index,
+    "__int__": int,
+    "__iter__": iter,
+    "__len__": len,
+}
+
+
+def _conversion(ours: Callable[[Any], Any], theirs: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def method(self: Array) -> Any:
+        try:
+            return ours(self)
+        except Exception:
+            pass
+        return theirs(asnumpy(self)[()])
+
+    method.__name__ = ours.__name__
+    return method
+
+
+def _in_place(name: str, ours: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """An operator in place, which makes a new array of one of no dimension, as NumPy's scalars do."""
+    plain = getattr(operator, name.replace("__i", "__", 1))
+
+    def method(self: Array, other: Any) -> Any:
+        if not self.dims:
+            return plain(self, other)
+        try:
+            return ours(self, other)
+        except Exception:
+            pass
+        return on_host(f"ndarray.{name}", getattr(np.ndarray, name), (self, other), {})
+
+    method.__name__ = name
+    return method
+
+
 def _attribute(name: str) -> property:
     """A way to the memory that only NumPy's arrays have; ValueError on a GPU: a copy would lose what is written."""
     return property(lambda self: getattr(np.asarray(self, copy=False), name))
@@ -460,33 +560,58 @@ def _operand(value: Any) -> Any:
     return _copied(host) if _is_ours(host.dtype) else host
 
 
+SYMBOLS = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "pow": operator.pow,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+    "bitwise_left_shift": operator.lshift,
+    "bitwise_right_shift": operator.rshift,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+}
+
+
 def _slow_binary(before: Callable[..., Any]) -> Callable[..., Any]:
     def slow_binary(name: str, left: Any, right: Any) -> Any:
         if _array.repeats(name, left, right):
             return NotImplemented
-        if type(left) is np.ndarray or type(right) is np.ndarray or type(left) is list or type(right) is list:
+        if isinstance(left, (np.ndarray, list)) or isinstance(right, (np.ndarray, list)):
             left, right = (_operand(x) if type(x) in (np.ndarray, list) else x for x in (left, right))
-            if type(left) is not Array or type(right) is not Array:  # of strings, objects, dates
-                return on_host(name, getattr(np, _their_name(name)), (left, right), {})
+            if type(left) is not Array or type(right) is not Array:  # of strings, objects, dates, or of a subclass
+                return on_host(name, SYMBOLS[name], (left, right), {})
         try:
-            return before(name, left, right)
+            result = before(name, left, right)
         except Exception:
             pass
-        return on_host(name, getattr(np, _their_name(name)), (left, right), {})
+        else:
+            if result is not NotImplemented or type(left) is not Array or _takes_over(right):
+                return result
+        return on_host(name, lambda x, y: SYMBOLS[name](_scalar(x), y), (left, right), {})
 
     return slow_binary
 
 
-_THEIR_NAMES = {
-    "pow": "power",
-    "bitwise_left_shift": "left_shift",
-    "bitwise_right_shift": "right_shift",
-    "bitwise_invert": "invert",
-}
+def _takes_over(value: Any) -> bool:
+    """Whether an object is the program's own, and one that NumPy leaves operators to."""
+    kind = type(value)
+    if getattr(kind, "__array_ufunc__", kind) is not None and getattr(kind, "__array_priority__", 0) <= 0:
+        return False
+    return is_users(vars(sys.modules[kind.__module__]))
 
 
-def _their_name(name: str) -> str:
-    return _THEIR_NAMES.get(name, name)
+def _scalar(value: Any) -> Any:
+    return value[()] if isinstance(value, np.ndarray) else value
 
 
 def _importing(before: Callable[..., Any]) -> Callable[..., Any]:
@@ -510,9 +635,18 @@ def install() -> None:
     Array.__array_function__ = _mixed_function  # type: ignore[method-assign]
     Array.__repr__ = lambda self: repr(asnumpy(self)[()])  # type: ignore[method-assign]
     Array.resize = _resize  # type: ignore[attr-defined]
-    skip = {"__array__", "tolist", "item", "tobytes", "dtype", "device", "resize"}
+    Array.__bases__ = (Scalar, *Array.__bases__)
+    Array.__getattr__ = _missing_attribute  # type: ignore[attr-defined]
+    for name, theirs in _CONVERSIONS.items():
+        setattr(Array, name, _conversion(getattr(Array, name), theirs))
+    for compute in SYMBOLS.values():
+        name = f"__i{compute.__name__.rstrip('_')}__"
+        if hasattr(Array, name):
+            setattr(Array, name, _in_place(name, getattr(Array, name)))
+    skip = {"__array__", "tolist", "tobytes", "dtype", "device", "resize"}
+    operators = {"__getitem__", "__setitem__", "__matmul__", "__rmatmul__", "__pow__", "__rpow__"}
     for name in dir(np.ndarray):
-        if (not name.startswith("_") or name in ("__getitem__", "__setitem__")) and name not in skip:
+        if (not name.startswith("_") or name in operators) and name not in skip:
             theirs, ours = getattr(np.ndarray, name), getattr(Array, name, None)
             if name in ("__getitem__", "__setitem__"):
                 setattr(Array, name, _item_access(name, ours))  # type: ignore[arg-type]
