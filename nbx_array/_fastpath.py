@@ -2,9 +2,10 @@
 
 A node of an expression costs what CPython takes for its method: 0.3 to 0.4 µs, of which a good part goes to entering
 the method's frame from an operator. The hit of `nbx_array._array`'s tables, and nothing else, is therefore written here
-once more as LLVM IR: two dictionary look-ups, tuples joined, one object made, one list append, 0.1 µs. Whatever does
-not hit goes to `_fast_elements` and then to the Python method, so that the native code decides nothing and raises
-nothing. Where CPython's C interface cannot be reached, or its objects do not lie as expected, the Python methods stay.
+once more as LLVM IR: two dictionary look-ups, tuples joined, one object made, one list append, 0.1 µs. What does not
+hit goes to `_fast_arithmetic`, for elements, and then to the Python method, so that the native code decides nothing and
+raises nothing. Where CPython's C interface cannot be reached, or its objects do not lie as expected, the Python methods
+stay.
 
 Which references are held when: an allocation may collect garbage, that may run Python code, and another thread may then
 realise the operand. So everything read from an operand is counted before the first allocation, and its signature looked
@@ -17,7 +18,8 @@ from collections.abc import Callable, Mapping
 from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbx_array import _fast_elements, _journal
+from nbx_array import _fast_elements, _fast_values, _journal
+from nbx_array._fast_arithmetic import BINARY, UNARY
 from nbx_array.backend import native, objects
 from nbx_array.backend.contract import get_device
 from nbx_array.kernels.signature import SAME, Sig
@@ -355,14 +357,14 @@ def _text(operators: Mapping[str, Operator]) -> str:
     for k, (name, row) in enumerate(operators.items()):
         index = 3 * k
         if row.kind == "unary":
-            operation = _fast_elements.UNARY.index(row.operation)
+            operation = UNARY.index(row.operation)
             for symbol, look, python in ((name, _QUICK_LOOK, index + 1), (f"careful{name}", _NO_LOOK, index + 2)):
                 text.append(
                     _OF_ONE.substitute(symbol=symbol, index=index, operation=operation, look=look, python=python)
                 )
         else:
-            known = row.operation in _fast_elements.BINARY
-            operation = _fast_elements.BINARY.index(row.operation) if known else -1
+            known = row.operation in BINARY
+            operation = BINARY.index(row.operation) if known else -1
             text.append(
                 _OF_TWO.substitute(
                     name=name,
@@ -403,8 +405,8 @@ def install(
         return None
     methods = _fast_elements.methods(in_place)
     words = {"array_type": cls, "notes": _journal.notes, "same": SAME, "function": function}
-    words |= _fast_elements.WORDS | {name: vars(cls)[name] for name in methods}
-    groups = _fast_elements.groups(get_device("cpu"))
+    words |= _fast_values.WORDS | {name: vars(cls)[name] for name in methods}
+    groups = _fast_values.groups(get_device("cpu")) | {"unary": UNARY}
     groups["operators"] = [part for row in operators.values() for part in (row.operation, row.missed, row.method)]
     code = objects.load_code(
         _fast_elements.text(in_place) + _text(operators),
@@ -412,7 +414,7 @@ def install(
         {"array": cls, "sig": Sig, "storage": Storage},
         words,
         groups,
-        _fast_elements.TABLES,
+        _fast_values.TABLES,
     )
 
     def method(name: str, symbol: str) -> Any:
