@@ -27,6 +27,7 @@ from nbx_array._expression import (
     realize,
     snapshot,
     strides_of,
+    value_of,
     write,
 )
 from nbx_array._inspection import API_VERSIONS
@@ -277,23 +278,16 @@ def beside_ndarray(name: str, ndarray: np.ndarray, device: Device) -> Array:
 
 def _with_elements(name: str, left: Any, right: Any) -> Array | None:
     """An operator where an operand is an element that was read; None for what takes the way of all arrays."""
-    if type(left) is Array:
-        sig, a = left.sig, _elements.value(left)
-        if type(right) is Array:
-            if right.sig is not sig:
-                return None
-            b = _elements.value(right)
-        else:
-            b = _elements.value_of(sig, right)
-    else:
-        sig, b = right.sig, _elements.value(right)
-        a = _elements.value_of(sig, left)
+    sig = left.sig if type(left) is Array else right.sig
+    if type(left) is Array is type(right) and left.sig is not right.sig:
+        return None
+    a, b = (value_of(x) if type(x) is Array else _elements.number_for(sig, x) for x in (left, right))
     compute = _elements.TABLES[sig.dtype.str[1:]].get(name)
     if compute is None or a is None or b is None:
         return None
     function, is_truth = compute
     value = function(a, b)
-    return None if value is None else _element(leaf(_BOOL, sig.device).element if is_truth else sig, value)
+    return None if value is None else element_of(leaf(_BOOL, sig.device).element if is_truth else sig, value)
 
 
 MANY_STEPS = 2000
@@ -301,7 +295,7 @@ MANY_STEPS = 2000
 _steps = 0
 
 
-def _element(sig: Any, value: Any) -> Array:
+def element_of(sig: Any, value: Any) -> Array:
     """An element with its value: nothing pending, nothing in memory."""
     global _steps
     _steps += 1
@@ -679,11 +673,11 @@ class Array(Methods, Expression):
             element = sig.element
             if element is None:
                 return _deferred(copy_of(sig.inner), (), (address,), self.keep)
-            return _element(element, element.read(address).value)  # type: ignore[misc]
+            return element_of(element, element.read(address).value)  # type: ignore[misc]
         if type(key) in (tuple, Array) and sig.element is not None:
             place = _place(key if type(key) is tuple else (key,), self.dims)
             if place is not None:
-                return _element(sig.element, sig.element.read(self.args[0] + place * sig.itemsize).value)  # type: ignore
+                return element_of(sig.element, sig.element.read(self.args[0] + place * sig.itemsize).value)  # type: ignore
         key = _with_integers(self, key)
         if _is_basic(key):
             return index_basic(self, key)
@@ -714,9 +708,9 @@ class Array(Methods, Expression):
         if place is None:
             return False
         if type(value) is Array and value.sig is element:
-            number = _elements.value(value)
+            number = value_of(value)
         else:
-            number = _elements.value_of(element, value)
+            number = _elements.number_for(element, value)
             if number is None:
                 return False
         element.read(self.args[0] + place * sig.itemsize).value = number  # type: ignore[misc]
@@ -780,7 +774,7 @@ class Array(Methods, Expression):
     def _first(self) -> Any:
         before, args, keep = self.sig, self.args, self.keep
         if before.read is not None:
-            return _elements.value(self)
+            return value_of(self)
         sig = before
         questions: list[Callable[[Any], bool]] = []
         while sig.op in _QUESTIONS:
@@ -850,7 +844,7 @@ class Array(Methods, Expression):
             raise ValueError(f"__array__: an array on {self.device} cannot be seen by NumPy without a copy")
         if copy is False and not same:
             raise ValueError(f"__array__: {self.dtype} cannot be seen as {np.dtype(dtype)} without a copy")
-        if copy is not True and here and same:
+        if copy is not True and here and same and (copy is False or self.sig.read is None):
             view = self.memory()
             seen = transfer.lent_to_numpy(view)
             open_to_others(view.storage)
@@ -939,7 +933,7 @@ def asnumpy(x: Array) -> np.ndarray:
     if not isinstance(x, Array):
         raise TypeError(f"asnumpy: expected an array, got {describe(x)}")
     if x.sig.read is not None and not x.dims:
-        return np.array(_elements.value(x), x.sig.dtype)
+        return np.array(value_of(x), x.sig.dtype)
     if x.sig.op != "leaf":
         realize(x)
     if x.sig.device.backend != "cpu":
@@ -991,7 +985,7 @@ def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype, device: Device, 
 def as_value(value: Any, shape: tuple[int, ...], dtype: np.dtype, device: Device, name: str) -> Array:
     """Anything assignable as an expression of the given shape and dtype on the given device."""
     if isinstance(value, Array) and value.sig.read is not None and value.sig.dtype != dtype:
-        value = value.sig.dtype.type(_elements.value(value))  # an element is cast, or refused, as NumPy's scalar
+        value = value.sig.dtype.type(value_of(value))  # an element is cast, or refused, as NumPy's scalar
     if not isinstance(value, Array):
         if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
             if dtype.kind not in "bc" and isinstance(value, complex):
@@ -1148,7 +1142,7 @@ def index_basic(x: Array, key: Any) -> Array:
     keys = key if type(key) is tuple else (key,)
     if not found.shape and not any(item is Ellipsis for item in keys):
         element = found.sig.element
-        return copy(found) if element is None else _element(element, element.read(found.args[0]).value)  # type: ignore
+        return copy(found) if element is None else element_of(element, element.read(found.args[0]).value)  # type: ignore
     return found
 
 
@@ -1218,7 +1212,7 @@ def part(name: str, x: Any) -> Array:
     if not isinstance(x, Array) or x.sig.dtype.kind != "c":
         return x if isinstance(x, Array) and name == "real" else unary(name, x)
     if x.sig.read is not None:
-        return _element(leaf(component(x.sig.dtype), x.sig.device).element, getattr(_elements.value(x), name))
+        return element_of(leaf(component(x.sig.dtype), x.sig.device).element, getattr(value_of(x), name))
     view = x.memory()
     strides = tuple(2 * stride for stride in view.strides)
     return from_view(

@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nbx_array import _elements, _elementwise, _order
+from nbx_array import _elementwise, _order
 from nbx_array._array import Array, as_value, cast, filled, from_numpy, import_view, packed, view_of
 from nbx_array._array import copy as copied
 from nbx_array._data_types import as_dtype
-from nbx_array._expression import describe, over_memory, realize, strides_of
+from nbx_array._expression import describe, over_memory, realize, strides_of, value_of
 from nbx_array._operations import SEQUENCES
 from nbx_array.backend import detect
 from nbx_array.backend.contract import Device, get_device
@@ -214,7 +214,7 @@ def _with_values(obj: Any) -> Any:
     """Nested sequences with NumPy's scalars for elements that carry their values."""
     if isinstance(obj, (list, tuple)):
         return [_with_values(x) for x in obj]
-    return obj.sig.dtype.type(_elements.value(obj)) if isinstance(obj, Array) else obj
+    return obj.sig.dtype.type(value_of(obj)) if isinstance(obj, Array) else obj
 
 
 def _leaves(obj: Any) -> Iterator[Any]:

@@ -193,6 +193,12 @@ def snapshot(e: Expression) -> Expression:
     return now
 
 
+def value_of(element: Expression) -> Any:
+    """The Python number that an element carries: its arguments as a kernel takes them, of a complex one two."""
+    args = element.args
+    return args[0] if len(args) == 1 else complex(*args)
+
+
 def _become(e: Expression, before: Sig, after: Sig, args: tuple[Any, ...], keep: tuple[Any, ...]) -> None:
     """Give a realised or rebuilt expression its new signature and data, unless another thread was first."""
     operands, sources = e.keep, getattr(e, "sources", ()) if before.inside else ()
@@ -214,6 +220,11 @@ def _realize_slowly(e: Any) -> Any:
     """The same for strided or broadcast operands and for what has no kernel yet."""
     sig = e.sig
     if sig.op == "leaf":
+        return e
+    if sig.read is not None and not e.dims:  # an element that carries its value needs no kernel
+        storage = sig.allocate(sig.itemsize)
+        sig.read(storage.ptr).value = value_of(e)
+        _become(e, sig, sig.leaf, (storage.ptr,), (storage,))
         return e
     if _at_first_run:
         begin()
