@@ -64,7 +64,7 @@ def flat_launcher(sig: Sig, aliases: tuple[tuple[int, int], ...] = (), few: bool
     launcher = _flat_launcher(sig, aliases, (), quick)
     if quick:
         sig.trials += 1
-    elif not aliases:
+    elif not aliases and sig.read is None:  # an element is put into memory without a kernel
         sig.flat = launcher
     return launcher
 
@@ -329,7 +329,4 @@ def run_general(
     if isinstance(planned, KernelMissing):
         raise KernelMissing(*planned.args)
     launcher, numbers, grid = planned
-    if grid == 1:
-        launcher.run(*args, out, *numbers, 1, 1, 1)
-    else:
-        launcher.spread((*args, out, *numbers), grid, 1, 1)
+    launcher.launch((*args, out, *numbers), grid, prod(shape))

@@ -132,6 +132,7 @@ def index_offsets(index: View, out: View, size: int, stride: int, *, first: bool
     _run(launcher, pointers, (n, size, stride), -(-n // rule(device).block), device, message)
 
 
+@lru_cache(maxsize=1024)
 def offsets_launcher(dtype: np.dtype, first: bool, device: Device) -> Launcher:
     """The kernel for index arrays of a dtype, which writes offsets or adds to them."""
     limits = rule(device)
@@ -153,6 +154,7 @@ class Places(NamedTuple):
     inner: int
 
 
+@lru_cache(maxsize=1024)
 def move_launcher(
     name: str, dtype: np.dtype, before: int, after: int, device: Device, general: bool
 ) -> tuple[Launcher, int, int]:
@@ -264,6 +266,7 @@ def scatter(places: Places, value: View, *, repeat: bool, distinct: bool) -> Non
     _launch("scatter", places, args)
 
 
+@lru_cache(maxsize=1024)
 def last_launcher(name: str, wide: bool, device: Device) -> Launcher:
     """The kernel `claim` or `keep_last`, whose table is of int64 if `wide`, else of int32."""
     limits = rule(device)
@@ -291,17 +294,20 @@ def drop_repeated(where: View, n: int) -> None:
 # -------------------------------------------------------------------------------------------------------- masks
 
 
+@lru_cache(maxsize=1024)
 def count_launcher(device: Device, aligned: bool = True) -> Launcher:
     signature = {"mask": "*i8", "counts": "*i64", "n": "i64"}
     return _launcher("count_true", signature, _compaction(device), device, num_warps=COMPACTION // 512, aligned=aligned)
 
 
+@lru_cache(maxsize=1024)
 def totals_launcher(device: Device) -> Launcher:
     return _launcher(
         "running_totals", {"counts": "*i64", "total": "*i64", "n": "i64"}, {"BLOCK": 1024}, device, num_warps=4
     )
 
 
+@lru_cache(maxsize=1024)
 def positions_launcher(device: Device, aligned: bool = True) -> Launcher:
     signature = {"mask": "*i8", "starts": "*i64", "out": "*i64", "n": "i64"}
     return _launcher("positions", signature, _compaction(device), device, num_warps=COMPACTION // 512, aligned=aligned)
@@ -340,6 +346,7 @@ def running_total(counts: Storage, blocks: int) -> int:
 # ------------------------------------------------------------------------------------------------------- counts
 
 
+@lru_cache(maxsize=1024)
 def tally_launcher(wide: bool, device: Device) -> Launcher:
     """The kernel that counts how often each int64 occurs; `wide` for counts beyond 2^31, which Metal's atomics lack."""
     limits = rule(device)

@@ -31,8 +31,9 @@ def matmul(a: View, b: View, out: View) -> None:
     if on_host(out.storage.device):
         x, y = as_numpy(a), as_numpy(b)
         if out.dtype.itemsize == 2 and type_row(out.dtype).kind == "f":
-            x, y = x.astype(np.float32), y.astype(np.float32)
-        as_numpy(out)[...] = np.matmul(x, y)
+            as_numpy(out)[...] = np.matmul(x.astype(np.float32), y.astype(np.float32))
+        else:
+            np.matmul(x, y, out=as_numpy(out))
     else:
         multiply(a, b, out)
 

@@ -53,8 +53,10 @@ ALONE = 64
 """A program that takes this many tiles or fewer takes all of them, where there are programs enough."""
 FEW = 16
 """A dimension shorter than this is not worth a side of a tile where there is a longer one."""
+MANY = 64
+"""Rows of small arrays of up to so many elements share a program: one row of 25 a program took 1 us each on the CPU."""
 SMALL = 1024
-"""Up to so many elements are reduced by kernels for any sizes and strides, at most two for a number of dimensions:
+"""Up to so many elements are reduced by kernels for any sizes and strides, at most three for a number of dimensions:
 others are no quicker there, and a program that works on small arrays of many shapes would compile one for each."""
 GATHERED, MOST_GATHERED = 1024, 4096
 """Words of partial states that a program reads at a time, and at most. More at a time take registers that the loop over
@@ -210,8 +212,9 @@ def _stage(
     depth, rows, columns, along_columns = _tile(n, m, m == 1 or nearer, rule)
     small = prod(kept.sizes) * prod(reduced.sizes) <= SMALL
     if general or small:  # one tile for rows that are long or few, one for many short ones
-        short = expression is not None and n <= FEW and m > 1
-        depth, rows, columns, along_columns = _tile(*((FEW, 2**31) if short else (2**31, 1)), True, rule)
+        ends = (FEW,) if general else (FEW, MANY)
+        length = next((end for end in ends if expression is not None and n <= end and m > 1), 2**31)
+        depth, rows, columns, along_columns = _tile(length, 2**31 if length in ends else 1, True, rule)
     kept_tile = rows if along_columns else columns
     reduced_tile = depth * (columns if along_columns else rows)
     tiles = -(-n // reduced_tile)
@@ -337,18 +340,18 @@ def reduce(
     if isinstance(stages, KernelMissing):
         raise KernelMissing(*stages.args)
     scalars = (number,) if TABLE[name].after is not None else ()
+    elements = prod(shape)
     held = []
     for stage in stages[:-1]:
         scratch = [sig.allocate(nbytes) for nbytes in stage.scratch]
         held.append(scratch)  # until everything is launched
         pointers = tuple(storage.ptr for storage in scratch)
-        stage.launcher.spread((*args, *pointers, *stage.numbers), stage.grid, 1, 1)
+        stage.launcher.launch((*args, *pointers, *stage.numbers), stage.grid, elements)
         args = pointers
     launcher, numbers, grid, _, count = stages[-1]
-    if grid == 1:
-        launcher.run(*args, out, *scalars, *numbers, 1, 1, 1)
-    elif count:
+    if count and grid > 1:
         words, tag = words_for(count, sig.device)
-        launcher.spread((*args, out, *scalars, words.ptr, tag, *numbers), grid, 1, 1)
+        args = (*args, out, *scalars, words.ptr, tag, *numbers)
     else:
-        launcher.spread((*args, out, *scalars, *numbers), grid, 1, 1)
+        args = (*args, out, *scalars, *numbers)
+    launcher.launch(args, grid, elements)

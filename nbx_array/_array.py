@@ -309,6 +309,14 @@ def element_of(sig: Any, value: Any) -> Array:
     return new
 
 
+def settled(new: Array) -> Array:
+    """What was computed into memory of its own, as an element if it is one and the CPU has it."""
+    element: Any = new.sig.element
+    if element is None or new.dims:
+        return new
+    return element_of(element, element.read(new.args[0]).value)
+
+
 def _deferred(
     sig: Sig,
     shape: tuple[int, ...],

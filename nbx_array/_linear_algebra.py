@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbx_array._array import Array, cast, copy
+from nbx_array._array import Array, cast, copy, settled
 from nbx_array._creation import _array, _new
 from nbx_array._data_types import result_type
 from nbx_array._elementwise import conj, multiply
@@ -64,17 +64,21 @@ def matmul(x1: Array, x2: Array, /, out: Any = None) -> Array:
     except ValueError as error:
         raise ValueError(f"matmul: {error}") from None
     count = math.prod(stack)
+    vectors = (*((-2,) if x1.ndim == 1 else ()), *((-1,) if x2.ndim == 1 else ()))
     exact = dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize > 2)
     if exact and count >= _MANY and max(m, n, k) <= _TINY and x1.device.backend != "cpu":
         left, right = (from_view(Array, view) for view in (a, b))
         product = sum(left[..., :, None, :] * right.mT[..., None, :, :], axis=-1, dtype=dtype)
+        product = squeeze(product, vectors) if vectors else product
     else:
-        product = _new((*stack, m, n), dtype, x1.device)
+        shape = (*stack, *((m,) if x1.ndim > 1 else ()), *((n,) if x2.ndim > 1 else ()))
+        product = _new(shape, dtype, x1.device)
         if product.size:
-            target = product.memory()._replace(shape=(count, m, n), strides=contiguous_strides((count, m, n)))
+            sizes = count, m, n
+            target = View(product.keep[0], dtype, sizes, contiguous_strides(sizes), 0)
             kernels.matmul(_stacked(a, stack), _stacked(b, stack), target)
-    vectors = (*((-2,) if x1.ndim == 1 else ()), *((-1,) if x2.ndim == 1 else ()))
-    return deliver("matmul", squeeze(product, vectors) if vectors else product, out)
+        product = settled(product)
+    return deliver("matmul", product, out)
 
 
 def _stacked(x: View, stack: tuple[int, ...]) -> View:

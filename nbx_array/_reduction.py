@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from nbx_array._array import Array, cast, element_of, filled, packed
+from nbx_array._array import Array, cast, filled, packed, settled
 from nbx_array._expression import NEVER, describe, evaluate, from_view, snapshot, worth_compiling
 from nbx_array.backend.compiler import KernelMissing
 from nbx_array.kernels import reduction
@@ -84,12 +84,9 @@ def reduce(
             sig.seen = NEVER
         rows = _rows(x, axes)
         reduction.reduce(name, rows.sig, rows.args, rows.shape, None, (1,), storage.ptr, number, general=True)
-    element: Any = result.element
-    if element is not None and not kept:  # the CPU has it already
-        return element_of(element, element.read(storage.ptr).value)
     new = Array()
     new.sig, new.dims, new.args, new.keep = result, kept, (storage.ptr,), (storage,)
-    return new
+    return new if kept else settled(new)
 
 
 def _rows(x: Array, axes: tuple[int, ...]) -> Array:

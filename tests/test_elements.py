@@ -405,6 +405,26 @@ def test_functions_of_numbers_that_are_no_arrays(xp):
             assert_same_bits(np.asarray(getattr(xp, name)(number)), np.asarray(getattr(xp, name)(xp.asarray(number))))
 
 
+def test_elements_lie_in_memory_without_a_kernel(xp, carried):
+    x, filled = xp.asarray([1.5, 2.5]), xp.zeros(3)
+    filled[...] = x[1]  # of which one is made, to fill arrays
+    xp.realize(filled)
+    for number in (x[1], xp.sum(x), x[0] * x[1]):
+        before = xp.counters()
+        assert float(xp.realize(number)) == number.item()
+        assert (xp.counters() - before)["launches"] == 0
+        assert np.from_dlpack(number)[()] == number.item()
+
+
+def test_sums_are_values(xp, carried):
+    """`+=` on one makes a new one, as on NumPy's scalars; so do minima, products of vectors and the like."""
+    x = xp.asarray([3.0, 1.0, 2.0])
+    for number in (xp.sum(x), xp.min(x), xp.mean(x), x @ x, xp.vecdot(x, x), xp.linalg.vector_norm(x), xp.argmax(x)):
+        before, same = number.item(), number
+        number += 1
+        assert number.item() == before + 1 and same.item() == before
+
+
 def test_native_code_comes_without_a_kernel(device):
     """A loop over elements alone fetches it after a while."""
     program = """
