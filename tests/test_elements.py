@@ -443,9 +443,8 @@ assert not objects.AVAILABLE or type(vars(Array)["__getitem__"]).__name__ == "me
 
 def test_methods_of_elements_can_be_inspected(xp):
     xp.realize(xp.ones(3) + 1)
-    array = type(xp.ones(1))
-    assert str(inspect.signature(array.__getitem__)) == "(self, key, /)"
-    assert str(inspect.signature(array.__setitem__)).replace(": Any", "").split(" ->")[0] == "(self, key, value, /)"
+    for name, parameters in (("__getitem__", ["self", "key"]), ("__setitem__", ["self", "key", "value"])):
+        assert list(inspect.signature(getattr(type(xp.ones(1)), name)).parameters) == parameters
 
 
 def test_what_python_numbers_have(xp):

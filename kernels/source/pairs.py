@@ -177,7 +177,8 @@ def sin_cos_and_cos_minus_one(x):
     return sh, sl, ch, cl, tl.where(near, near_h, far_h), tl.where(near, near_l, far_l)
 
 
-# Logarithm and angle for powers, where their errors are multiplied: these are below 2^-45 (float64: 2^-82) relatively.
+# Logarithm and angle for powers, where their errors are multiplied: of 2.4 million points the largest relative errors
+# were 2^-44.8 (float64: 2^-81.2).
 
 
 @triton.jit
