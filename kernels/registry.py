@@ -204,13 +204,14 @@ def products(device: Device, dtypes: Dtypes) -> Launches:
 
 def reductions(device: Device, dtypes: Dtypes) -> Launches:
     """Every reduction, for every dtype of a long array, and for float32 in the other forms: short, of rows, of columns,
-    of strided dimensions."""
+    of strided dimensions, of rows that share a program."""
     square = (992, 992)
     forms: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
         ((9,), (0,)),
         (square, (1,)),
         (square, (0,)),
         ((9, 99, 99), (0, 2)),
+        ((9, 33), (1,)),
     ]
     for row in reduction.TABLE.values():
         cases = [(dtype, (999_999,), (0,)) for dtype in dtypes if kind(dtype) in row.kinds]
