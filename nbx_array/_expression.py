@@ -68,11 +68,10 @@ class Expression:
     shape = property(attrgetter("dims"), doc="Lengths of the dimensions.")
 
     def memory(self) -> View:
-        """The memory of this array, which is realised first."""
-        if self.sig.op != "leaf":
-            realize(self)
-        sig, shape, (address,), (storage,) = self.sig, self.dims, self.args, self.keep
-        strides = self.geo[0] if sig.general else contiguous_strides(shape)
+        """The memory of this array, which is realised first; of an element that was read a copy."""
+        x = self if self.sig.op == "leaf" else realize(self)
+        sig, shape, (address,), (storage,) = x.sig, x.dims, x.args, x.keep
+        strides = x.geo[0] if sig.general else contiguous_strides(shape)
         return View(storage, sig.dtype, shape, strides, (address - storage.ptr) // sig.itemsize)
 
 
@@ -101,7 +100,7 @@ def over_memory(
 def strides_of(x: Expression) -> Strides:
     """The strides, in elements, of an array, which is realised first."""
     if x.sig.op != "leaf":
-        realize(x)
+        x = realize(x)
     return x.geo[0] if x.sig.general else contiguous_strides(x.dims)
 
 
@@ -147,7 +146,11 @@ def begin() -> None:
 
 
 def realize(e: Any) -> Any:
-    """Run an expression: afterwards the array lies in memory of its own. Returns it."""
+    """Run an expression: afterwards the array lies in memory of its own. Returns it.
+
+    Of an element that was read it returns a new array in memory: the element stays the value that it is, for whoever
+    else has it.
+    """
     sig = e.sig
     launcher = sig.flat
     if launcher is None:
@@ -224,8 +227,7 @@ def _realize_slowly(e: Any) -> Any:
     if sig.read is not None and not e.dims:  # an element that carries its value needs no kernel
         storage = sig.allocate(sig.itemsize)
         sig.read(storage.ptr).value = value_of(e)
-        _become(e, sig, sig.leaf, (storage.ptr,), (storage,))
-        return e
+        return over_memory(type(e), sig.dtype, (storage,), storage.ptr, (), ())
     if _at_first_run:
         begin()
     nbytes = prod(e.dims) * sig.itemsize
