@@ -1086,10 +1086,13 @@ def assign_in_place(target: Array, result: Array, name: str) -> Array:
                 f"in-place {name}: the result's dtype {result.sig.dtype} cannot be cast to that of the array, {dtype}"
             )
         result = cast(result, dtype)
-    if target.sig.op == "leaf":
+    before = target.sig
+    if before.op == "leaf":
         write(target, result)
     else:
         operands, now = target.keep, snapshot(result)
+        if target.sig is not before:  # in memory by now, where it stays: see the module `_expression`
+            return assign_in_place(target, result, name)
         target.sig, target.args, target.keep = now.sig, now.args, now.keep
         target.sources = getattr(result, "sources", ()) if now.sig.inside else ()
         if now.sig.general:

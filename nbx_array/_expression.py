@@ -179,6 +179,8 @@ def realize(e: Any) -> Any:
         e.keep = keep
         if sources:
             e.sources = ()
+    elif e.sig.op != "leaf":  # another thread has given it another expression, by `+=`
+        return realize(e)
     if large:
         _journal.forget(e)
     del operands, sources  # only now may their finalisers run, and other threads with them
@@ -225,8 +227,8 @@ def _realize_slowly(e: Any) -> Any:
     if sig.op == "leaf":
         return e
     if sig.read is not None and not e.dims:  # an element that carries its value needs no kernel
-        storage = sig.allocate(sig.itemsize)
-        sig.read(storage.ptr).value = value_of(e)
+        value, storage = value_of(e), sig.allocate(sig.itemsize)
+        sig.read(storage.ptr).value = value
         return over_memory(type(e), sig.dtype, (storage,), storage.ptr, (), ())
     if _at_first_run:
         begin()
@@ -238,7 +240,7 @@ def _realize_slowly(e: Any) -> Any:
             return realize(e)
     if not worth_compiling(e):
         evaluate(e)
-        return e
+        return realize(e)
     now = snapshot(e)
     if now.sig is not sig:
         return realize(e)
@@ -252,7 +254,7 @@ def _realize_slowly(e: Any) -> Any:
         del storage, now
         sig.seen = NEVER
         evaluate(e)
-        return e
+        return realize(e)
     except Exception as error:
         error.add_note(f"while computing the deferred {sig!r} of shape {shape}")
         raise
@@ -260,7 +262,7 @@ def _realize_slowly(e: Any) -> Any:
     _become(e, sig, sig.leaf, (storage.ptr,), (storage,))
     if large:
         _journal.forget(e)
-    return e
+    return realize(e)  # to which another thread may have given another expression
 
 
 def run_into(e: Expression, address: int, strides: Strides) -> None:
