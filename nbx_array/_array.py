@@ -309,6 +309,14 @@ def element_of(sig: Any, value: Any) -> Array:
     return new
 
 
+def settle_in_memory(x: Array) -> Array:
+    """Realise an array that is to be written to. An element that was read is no value any more from then on."""
+    now = realize(x)
+    if now is not x:
+        x.sig, x.args, x.keep = now.sig, now.args, now.keep
+    return x
+
+
 def settled(new: Array) -> Array:
     """What was computed into memory of its own, as an element if it is one and the CPU has it."""
     element: Any = new.sig.element
@@ -396,7 +404,7 @@ def _set_shape(self: Array, shape: Any) -> None:
     if strides is None:
         raise AttributeError(f"shape: {view.shape} does not become {dims} in place; use nbx_array.reshape for a copy")
     new = from_view(Array, view._replace(shape=dims, strides=strides))
-    self.sig, self.dims, self.args, self.geo = new.sig, new.dims, new.args, new.geo
+    self.sig, self.dims, self.args, self.keep, self.geo = new.sig, new.dims, new.args, new.keep, new.geo
 
 
 _QUESTIONS: dict[str, Callable[[Any], bool]] = {
@@ -491,7 +499,8 @@ class Array(Methods, Expression):
         """That of the element: what NumPy has as a scalar is an array of no dimension here."""
         if self.shape:
             raise TypeError("unhashable type: 'Array'")
-        return hash(self.item())
+        value = self.item()
+        return hash(value) if value == value else object.__hash__(self)  # Python hashes NaN by identity, and so here
 
     __radd__ = _reflected("add")
     __rsub__ = _reflected("subtract")
@@ -648,7 +657,9 @@ class Array(Methods, Expression):
     def __getitem__(self, key: Any, /) -> Array:
         """Elements or a view: basic indices give views, masks and integer arrays copies, integers alone a 0-d copy."""
         if self.sig.op != "leaf":
-            realize(self)
+            there = realize(self)
+            if there is not self:
+                return there[key]
         sig = self.sig
         if type(key) is slice and sig.inner is not None and self.dims:
             start, stop = key.start, key.stop
@@ -694,7 +705,7 @@ class Array(Methods, Expression):
     def __setitem__(self, key: Any, value: Any, /) -> None:
         """Write elements; `value` is broadcast and cast to this array's dtype, as NumPy's assignment does."""
         if self.sig.op != "leaf":
-            realize(self)
+            settle_in_memory(self)
         if type(key) is slice and type(value) is Array and self._set_piece(key, value):
             return
         if type(key) in (int, tuple, Array) and self._set_element(key, value):
@@ -850,9 +861,11 @@ class Array(Methods, Expression):
         here, same = self.device.backend == "cpu", dtype is None or np.dtype(dtype) == self.dtype
         if copy is False and not here:
             raise ValueError(f"__array__: an array on {self.device} cannot be seen by NumPy without a copy")
+        if copy is False and self.sig.read is not None:
+            raise ValueError("__array__: an element that was read is a value, and cannot be seen without a copy")
         if copy is False and not same:
             raise ValueError(f"__array__: {self.dtype} cannot be seen as {np.dtype(dtype)} without a copy")
-        if copy is not True and here and same and (copy is False or self.sig.read is None):
+        if copy is not True and here and same and self.sig.read is None:
             view = self.memory()
             seen = transfer.lent_to_numpy(view)
             open_to_others(view.storage)
@@ -1073,10 +1086,13 @@ def assign_in_place(target: Array, result: Array, name: str) -> Array:
                 f"in-place {name}: the result's dtype {result.sig.dtype} cannot be cast to that of the array, {dtype}"
             )
         result = cast(result, dtype)
-    if target.sig.op == "leaf":
+    before = target.sig
+    if before.op == "leaf":
         write(target, result)
     else:
         operands, now = target.keep, snapshot(result)
+        if target.sig is not before:  # in memory by now, where it stays: see the module `_expression`
+            return assign_in_place(target, result, name)
         target.sig, target.args, target.keep = now.sig, now.args, now.keep
         target.sources = getattr(result, "sources", ()) if now.sig.inside else ()
         if now.sig.general:
@@ -1133,7 +1149,10 @@ def _is_basic_item(item: Any) -> bool:
 
 
 def view_of(x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Array:
-    """A view of an array in memory: its shape, its strides, and how many elements behind the array's it starts."""
+    """A view of an array in memory, or of a copy of an element that was read: its shape, its strides, and how many
+    elements behind the array's it starts."""
+    if x.sig.read is not None:
+        x = realize(x)
     sig = x.sig
     return over_memory(Array, sig.dtype, x.keep, x.args[0] + offset * sig.itemsize, shape, strides)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbx_array import _expression, _journal
 from nbx_array import memory as _memory
-from nbx_array._array import Array
+from nbx_array._array import Array, settle_in_memory
 from nbx_array.backend import checked_launch, compiler, detect
 from nbx_array.backend.contract import Device
 from nbx_array.backend.launcher import launch_count
@@ -139,7 +139,7 @@ class _Buffer:
     """An array as an argument of a user's kernel."""
 
     def __init__(self, x: Array) -> None:
-        view = x.memory()
+        view = settle_in_memory(x).memory()
         for reader in _journal.take_readers(view.storage):  # the kernel may write
             _expression.realize(reader)
         self.ptr = view.address

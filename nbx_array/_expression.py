@@ -68,11 +68,10 @@ class Expression:
     shape = property(attrgetter("dims"), doc="Lengths of the dimensions.")
 
     def memory(self) -> View:
-        """The memory of this array, which is realised first."""
-        if self.sig.op != "leaf":
-            realize(self)
-        sig, shape, (address,), (storage,) = self.sig, self.dims, self.args, self.keep
-        strides = self.geo[0] if sig.general else contiguous_strides(shape)
+        """The memory of this array, which is realised first; of an element that was read a copy."""
+        x = self if self.sig.op == "leaf" else realize(self)
+        sig, shape, (address,), (storage,) = x.sig, x.dims, x.args, x.keep
+        strides = x.geo[0] if sig.general else contiguous_strides(shape)
         return View(storage, sig.dtype, shape, strides, (address - storage.ptr) // sig.itemsize)
 
 
@@ -101,7 +100,7 @@ def over_memory(
 def strides_of(x: Expression) -> Strides:
     """The strides, in elements, of an array, which is realised first."""
     if x.sig.op != "leaf":
-        realize(x)
+        x = realize(x)
     return x.geo[0] if x.sig.general else contiguous_strides(x.dims)
 
 
@@ -147,7 +146,11 @@ def begin() -> None:
 
 
 def realize(e: Any) -> Any:
-    """Run an expression: afterwards the array lies in memory of its own. Returns it."""
+    """Run an expression: afterwards the array lies in memory of its own. Returns it.
+
+    Of an element that was read it returns a new array in memory: the element stays the value that it is, for whoever
+    else has it.
+    """
     sig = e.sig
     launcher = sig.flat
     if launcher is None:
@@ -176,6 +179,8 @@ def realize(e: Any) -> Any:
         e.keep = keep
         if sources:
             e.sources = ()
+    elif e.sig.op != "leaf":  # another thread has given it another expression, by `+=`
+        return realize(e)
     if large:
         _journal.forget(e)
     del operands, sources  # only now may their finalisers run, and other threads with them
@@ -222,10 +227,9 @@ def _realize_slowly(e: Any) -> Any:
     if sig.op == "leaf":
         return e
     if sig.read is not None and not e.dims:  # an element that carries its value needs no kernel
-        storage = sig.allocate(sig.itemsize)
-        sig.read(storage.ptr).value = value_of(e)
-        _become(e, sig, sig.leaf, (storage.ptr,), (storage,))
-        return e
+        value, storage = value_of(e), sig.allocate(sig.itemsize)
+        sig.read(storage.ptr).value = value
+        return over_memory(type(e), sig.dtype, (storage,), storage.ptr, (), ())
     if _at_first_run:
         begin()
     nbytes = prod(e.dims) * sig.itemsize
@@ -236,7 +240,7 @@ def _realize_slowly(e: Any) -> Any:
             return realize(e)
     if not worth_compiling(e):
         evaluate(e)
-        return e
+        return realize(e)
     now = snapshot(e)
     if now.sig is not sig:
         return realize(e)
@@ -250,7 +254,7 @@ def _realize_slowly(e: Any) -> Any:
         del storage, now
         sig.seen = NEVER
         evaluate(e)
-        return e
+        return realize(e)
     except Exception as error:
         error.add_note(f"while computing the deferred {sig!r} of shape {shape}")
         raise
@@ -258,7 +262,7 @@ def _realize_slowly(e: Any) -> Any:
     _become(e, sig, sig.leaf, (storage.ptr,), (storage,))
     if large:
         _journal.forget(e)
-    return e
+    return realize(e)  # to which another thread may have given another expression
 
 
 def run_into(e: Expression, address: int, strides: Strides) -> None:

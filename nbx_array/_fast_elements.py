@@ -293,6 +293,8 @@ _TRUTH = Template("""%is_true_$x = $comparison
   %truth_$x = select i1 %is_true_$x, ptr %true_$x, ptr %false_$x
   count %truth_$x
   ret ptr %truth_$x""")
+_HASH_OF_REAL = """%is_nan = fcmp uno double %a, 0.0
+  br i1 %is_nan, label %python, label %hash"""
 _HASH = """br label %hash
 hash:
   %value = call ptr @number_of(i64 %code, ptr %v)
@@ -319,7 +321,7 @@ _CONVERSIONS = {
         _TRUTH.substitute(x="x", comparison="icmp ne i64 %x, 0"),
         NAMES["BOOL"],
     ),
-    "__hash__": (_HASH, "br label %hash", NAMES["BOOL"]),
+    "__hash__": (_HASH_OF_REAL, _HASH, NAMES["BOOL"]),
 }
 """What methods without arguments make of a real value, of a whole one, and from which code on."""
 

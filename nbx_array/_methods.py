@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from sys import modules
 from typing import Any
 
 _METHODS = "nbx_array._numpy_methods"
 
 
 def _method(name: str, module: str = "nbx_array") -> Callable[..., Any]:
-    """A method that calls a function; its module, which imports arrays itself, is looked up at the call."""
+    """A method that calls a function; its module, which imports arrays itself, is imported at the call, and waited for
+    where another thread is at it."""
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        found = modules.get(module) or import_module(module)
-        return getattr(found, name)(self, *args, **options)
+        return getattr(import_module(module), name)(self, *args, **options)
 
     method.__name__ = name
     return method

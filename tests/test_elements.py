@@ -97,8 +97,69 @@ def test_a_copy_of_the_element(xp, device):
     e += 5  # a new one on the CPU, as NumPy's scalars
     assert float(first) == (2.0 if device.backend == "cpu" else 7.0) and float(e) == 7.0
     view = first[...]
-    view[...] = 4.0  # from here on it lies in memory
+    view[...] = 4.0
     assert float(view) == 4.0
+
+
+VIEWS = {
+    "reshape": lambda xp, e: xp.reshape(e, (1,)),
+    "broadcast_to": lambda xp, e: xp.broadcast_to(e, (3,)),
+    "expand_dims": lambda xp, e: xp.expand_dims(e, axis=0),
+    "permute_dims": lambda xp, e: xp.permute_dims(e, ()),
+    "T": lambda xp, e: e.T,
+    "[...]": lambda xp, e: e[...],
+    "[None]": lambda xp, e: e[None],
+    "view": lambda xp, e: e.view(),
+    "ravel": lambda xp, e: xp.ravel(e),
+    "dlpack": lambda xp, e: np.from_dlpack(e),
+}
+
+
+@pytest.mark.parametrize("how", VIEWS)
+@pytest.mark.parametrize("dtype", ["int16", "float64", "complex64"])
+def test_views_of_elements_are_of_copies(xp, carried, how, dtype):
+    """As those of NumPy's scalars: an element is a value, whatever is done with arrays made of it."""
+    host = np.asarray([1, 2], dtype)
+    x = xp.asarray(host)
+    e = same = x[1]
+    names = {e: "it"}
+    made = VIEWS[how](xp, e)
+    made[...] = 7
+    e += 1
+    assert (e.item(), same.item(), x.tolist()) == (3, 2, [1, 2]) and names[same] == "it"
+    assert np.asarray(made).tolist() == np.full(made.shape, 7).tolist()
+
+
+def test_elements_that_are_written_to(xp):
+    """NumPy's scalars refuse it; here they are arrays of no dimension, which the standard has be written to."""
+    x = xp.asarray([1.0, 2.0])
+    for key in ((), ...):
+        e = x[1]
+        e[key] = 5
+        assert float(e) == 5.0 and x.tolist() == [1.0, 2.0]
+        e[key] += 1
+        assert float(e) == 6.0 and e.shape == ()
+    e = x[1]
+    e.shape = (1, 1)
+    assert e.tolist() == [[2.0]] and x.tolist() == [1.0, 2.0]
+
+
+def test_numpy_sees_no_memory_of_elements(xp, carried):
+    """As of its scalars."""
+    for e in (xp.asarray([1.5])[0], np.asarray([1.5])[0]):
+        with pytest.raises(ValueError, match="copy"):
+            np.asarray(e, copy=False)
+        seen = np.asarray(e)
+        seen[()] = 7
+        assert e == 1.5
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_elements_that_are_not_a_number_hash_by_identity(xp, dtype):
+    x = xp.asarray([np.nan, 1], dtype=getattr(xp, dtype))
+    e = x[0]
+    before, held = hash(e), [float(k) for k in range(50)]  # which take the memory of numbers that were made for it
+    assert held and before == hash(e) and e in {e} and {e: 1}[e] == 1 and x[0] not in {e}
 
 
 def test_assigned_numbers_are_checked(xp):
@@ -263,7 +324,7 @@ def test_functions_of_one(dtype, xp, carried):
             assert_same_bits(np.asarray(got), wanted)
     for i in range(len(host)):
         scalar = host[i]
-        assert bool(x[i]) == bool(scalar) and hash(x[i]) == hash(scalar.item())
+        assert bool(x[i]) == bool(scalar) and (scalar != scalar or hash(x[i]) == hash(scalar.item()))
         assert {x[i]: 1}.get(scalar.item(), 1 if scalar != scalar else 0) == 1
         assert repr(float(x[i])) == repr(float(scalar))
         if dtype.kind in "iu":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import operator
 import queue
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from nbx_array.kernels import signature
+
+from nbx_array import _array, _expression
 
 THREADS = 8
 
@@ -180,6 +183,63 @@ def test_writers_and_readers_of_their_own_arrays(xp):
         return float(mine[number])
 
     assert together(work) == [60.0] * THREADS
+
+
+@pytest.mark.skipif(not _expression.FUSE, reason="nothing is deferred")
+@pytest.mark.parametrize("step", [1, -1])
+def test_what_is_added_to_while_it_is_realised(xp, monkeypatch, step):
+    """Whoever wants its memory finds it in memory. Another thread's `+=` comes here where memory is allocated."""
+    x = xp.arange(6.0)[::step]
+    y = x * 2
+    deferred, allocate = y.sig, y.sig.allocate
+
+    def interrupted(nbytes):
+        nonlocal y
+        if y.sig is deferred:
+            y += 1
+        return allocate(nbytes)
+
+    monkeypatch.setattr(deferred, "allocate", interrupted)
+    assert np.asarray(y).tolist() == [2 * v + 1 for v in x.tolist()]
+
+
+@pytest.mark.skipif(not _expression.FUSE, reason="nothing is deferred")
+def test_what_is_realised_while_it_is_added_to(xp, monkeypatch):
+    """It stays in the memory that others have seen. Another thread realises it here where `+=` takes its snapshot."""
+    y, snapshot = xp.arange(6.0) * 2, _array.snapshot
+    views = []
+
+    def interrupted(expression):
+        if not views:
+            views.append(y[1:])
+        return snapshot(expression)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_array, "snapshot", interrupted)
+        same = y
+        same += 1
+    assert views[0].tolist() == [3, 5, 7, 9, 11] and y.tolist() == [1, *views[0].tolist()]
+
+
+def test_methods_called_first_by_several_threads_at_once():
+    """Their module is imported then, and each thread has to wait until it is whole."""
+    program = """
+import sys, threading
+import nbx_array as xp
+xp.set_device("cpu")
+x, barrier, shapes = xp.arange(4.0), threading.Barrier(8), []
+def call():
+    barrier.wait()
+    shapes.append(x.reshape(2, 2).shape)
+sys.setswitchinterval(1e-6)
+threads = [threading.Thread(target=call) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert shapes == [(2, 2)] * 8, shapes
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_one_writer_and_pending_readers(xp):
