@@ -206,6 +206,8 @@ _PYTHON_FUNCTIONS = {
     "PyTuple_GetSlice": "ptr (ptr, i64, i64)",
     "PyTuple_Size": "i64 (ptr)",
     "PyObject_Size": "i64 (ptr)",
+    "PySlice_Unpack": "i32 (ptr, ptr, ptr, ptr)",
+    "PySlice_AdjustIndices": "i64 (i64, ptr, ptr, i64)",
     "PyObject_Hash": "i64 (ptr)",
     "PyType_GenericAlloc": "ptr (ptr, i64)",
     "PyList_New": "ptr (i64)",

@@ -108,13 +108,127 @@ define internal ptr @address_of(ptr %self, i64 %place, i64 %bytes) {
   %address = inttoptr i64 %there to ptr
   ret ptr %address
 }
+define internal i64 @bytes_of_rows(ptr %dims, i64 %ndim, i64 %itemsize) { ; of all axes but the first
+start:
+  br label %loop
+loop:
+  %axis = phi i64 [ 1, %start ], [ %next, %longer ]
+  %bytes = phi i64 [ %itemsize, %start ], [ %product, %longer ]
+  %more = icmp slt i64 %axis, %ndim
+  br i1 %more, label %longer, label %done
+longer:
+  %length_object = call ptr @PyTuple_GetItem(ptr %dims, i64 %axis)
+  %length = call i64 @PyLong_AsLongLong(ptr %length_object)
+  %product = mul i64 %bytes, %length
+  %next = add i64 %axis, 1
+  br label %loop
+done:
+  ret i64 %bytes
+}
+define internal ptr @view(ptr %sig, ptr %keep, ptr %dims, ptr %address) { ; takes the references over; null: no memory
+  %no_dims = icmp eq ptr %dims, null
+  br i1 %no_dims, label %no_args, label %go
+go:
+  %there = ptrtoint ptr %address to i64
+  %number = call ptr @PyLong_FromUnsignedLongLong(i64 %there)
+  %no_number = icmp eq ptr %number, null
+  br i1 %no_number, label %no_args, label %pack
+pack:
+  %args = call ptr (i64, ...) @PyTuple_Pack(i64 1, ptr %number)
+  drop %number
+  %no_pack = icmp eq ptr %args, null
+  br i1 %no_pack, label %no_args, label %allocate
+allocate:
+  %array_type = word array_type
+  %new = call ptr @PyType_GenericAlloc(ptr %array_type, i64 0)
+  %no_new = icmp eq ptr %new, null
+  br i1 %no_new, label %lose, label %complete
+complete:
+  fill array.sig %new, %sig
+  fill array.dims %new, %dims
+  fill array.args %new, %args
+  fill array.keep %new, %keep
+  ret ptr %new
+lose:
+  drop %args
+  br label %no_args
+no_args:
+  drop %sig, %keep, %dims
+  ret ptr null
+}
+define internal ptr @dims_of_slice(i64 %length, ptr %dims, i64 %ndim) { ; null where memory is short
+  %number = call ptr @PyLong_FromLongLong(i64 %length)
+  %no_number = icmp eq ptr %number, null
+  br i1 %no_number, label %failed, label %pack
+pack:
+  %first = call ptr (i64, ...) @PyTuple_Pack(i64 1, ptr %number)
+  drop %number
+  %no_first = icmp eq ptr %first, null
+  %is_vector = icmp eq i64 %ndim, 1
+  %complete = or i1 %no_first, %is_vector
+  br i1 %complete, label %done, label %longer
+longer:
+  %rest = call ptr @PyTuple_GetSlice(ptr %dims, i64 1, i64 %ndim)
+  %no_rest = icmp eq ptr %rest, null
+  br i1 %no_rest, label %lose, label %join
+join:
+  %all = call ptr @PySequence_Concat(ptr %first, ptr %rest)
+  drop %first, %rest
+  ret ptr %all
+lose:
+  drop %first
+  ret ptr null
+done:
+  ret ptr %first
+failed:
+  ret ptr null
+}
 define ptr @__getitem__(ptr %self, ptr %key) {
   %operands = alloca [2 x ptr]
   %v = alloca [3 x i64]
+  %start_at = alloca i64
+  %stop_at = alloca i64
+  %step_at = alloca i64
   %code = call i64 @elements_of(ptr %self)
   %elsewhere = icmp slt i64 %code, 0
   br i1 %elsewhere, label %python, label %here
 here:
+  %type_at = getelementptr ptr, ptr %key, i64 1
+  %type = load ptr, ptr %type_at
+  %slice_type = word slice_type
+  %is_slice = icmp eq ptr %type, %slice_type
+  br i1 %is_slice, label %slice, label %index
+slice:
+  %unpacked = call i32 @PySlice_Unpack(ptr %key, ptr %start_at, ptr %stop_at, ptr %step_at)
+  %refused = icmp slt i32 %unpacked, 0
+  br i1 %refused, label %python, label %stepped
+stepped: ; the bounds' own code may have run, and changed the array
+  %code_now = call i64 @elements_of(ptr %self)
+  %changed = icmp ne i64 %code_now, %code
+  %step = load i64, ptr %step_at
+  %jumps = icmp ne i64 %step, 1
+  %dims_now = slot array.dims %self
+  %ndim_now = call i64 @PyTuple_Size(ptr %dims_now)
+  %no_axis = icmp eq i64 %ndim_now, 0
+  %unlike = or i1 %changed, %jumps
+  %unfit = or i1 %unlike, %no_axis
+  br i1 %unfit, label %python, label %cut
+cut:
+  %length_object = call ptr @PyTuple_GetItem(ptr %dims_now, i64 0)
+  %length = call i64 @PyLong_AsLongLong(ptr %length_object)
+  %taken = call i64 @PySlice_AdjustIndices(i64 %length, ptr %start_at, ptr %stop_at, i64 1)
+  %start = load i64, ptr %start_at
+  %item_bytes = entry itemsize[%code]
+  %slice_bytes = call i64 @bytes_of_rows(ptr %dims_now, i64 %ndim_now, i64 %item_bytes)
+  %slice_address = call ptr @address_of(ptr %self, i64 %start, i64 %slice_bytes)
+  %slice_sig = slot array.sig %self
+  %slice_keep = slot array.keep %self
+  count %slice_sig, %slice_keep, %dims_now
+  %slice_dims = call ptr @dims_of_slice(i64 %taken, ptr %dims_now, i64 %ndim_now)
+  drop %dims_now
+  %slice_view = call ptr @view(ptr %slice_sig, ptr %slice_keep, ptr %slice_dims, ptr %slice_address)
+  br label %made
+index:
   %dims = slot array.dims %self
   %ndim = call i64 @PyTuple_Size(ptr %dims)
   %place = call i64 @place(ptr %dims, i64 %ndim, ptr %key)
@@ -129,62 +243,24 @@ found:
 read:
   %address = call ptr @address_of(ptr %self, i64 %place, i64 %itemsize)
   call void @fetch(i64 %code, ptr %address, ptr %v)
-  %new = call ptr @element(i64 %code, ptr %v)
+  %element = call ptr @element(i64 %code, ptr %v)
+  br label %made
+row:
+  %bytes = call i64 @bytes_of_rows(ptr %dims, i64 %ndim, i64 %itemsize)
+  %row_address = call ptr @address_of(ptr %self, i64 %place, i64 %bytes)
+  %sig = slot array.sig %self
+  %keep = slot array.keep %self
+  count %sig, %keep, %dims
+  %rest = call ptr @PyTuple_GetSlice(ptr %dims, i64 1, i64 %ndim)
+  drop %dims
+  %row_view = call ptr @view(ptr %sig, ptr %keep, ptr %rest, ptr %row_address)
+  br label %made
+made:
+  %new = phi ptr [ %slice_view, %cut ], [ %element, %read ], [ %row_view, %row ]
   %failed = icmp eq ptr %new, null
   br i1 %failed, label %python, label %done
 done:
   ret ptr %new
-row:
-  %sig = slot array.sig %self
-  %keep = slot array.keep %self
-  %array_type = word array_type
-  count %sig, %keep, %dims
-  %rest = call ptr @PyTuple_GetSlice(ptr %dims, i64 1, i64 %ndim)
-  drop %dims
-  %no_rest = icmp eq ptr %rest, null
-  br i1 %no_rest, label %no_row, label %measure
-measure:
-  %axis = phi i64 [ 1, %row ], [ %next, %longer ]
-  %bytes = phi i64 [ %itemsize, %row ], [ %product, %longer ]
-  %more = icmp slt i64 %axis, %ndim
-  br i1 %more, label %longer, label %make
-longer:
-  %rest_axis = sub i64 %axis, 1
-  %length_object = call ptr @PyTuple_GetItem(ptr %rest, i64 %rest_axis)
-  %length = call i64 @PyLong_AsLongLong(ptr %length_object)
-  %product = mul i64 %bytes, %length
-  %next = add i64 %axis, 1
-  br label %measure
-make:
-  %start = call ptr @address_of(ptr %self, i64 %place, i64 %bytes)
-  %there = ptrtoint ptr %start to i64
-  %number = call ptr @PyLong_FromUnsignedLongLong(i64 %there)
-  %no_number = icmp eq ptr %number, null
-  br i1 %no_number, label %no_args, label %pack
-pack:
-  %args = call ptr (i64, ...) @PyTuple_Pack(i64 1, ptr %number)
-  drop %number
-  %no_pack = icmp eq ptr %args, null
-  br i1 %no_pack, label %no_args, label %allocate
-allocate:
-  %view = call ptr @PyType_GenericAlloc(ptr %array_type, i64 0)
-  %no_view = icmp eq ptr %view, null
-  br i1 %no_view, label %lose, label %complete
-complete:
-  fill array.sig %view, %sig
-  fill array.dims %view, %rest
-  fill array.args %view, %args
-  fill array.keep %view, %keep
-  ret ptr %view
-lose:
-  drop %args
-  br label %no_args
-no_args:
-  drop %rest
-  br label %no_row
-no_row:
-  drop %sig, %keep
-  br label %python
 python:
   call void @PyErr_Clear()
   %method = word __getitem__

@@ -475,6 +475,7 @@ WORDS: dict[str, object] = {
     "int_type": int,
     "complex_type": complex,
     "tuple_type": tuple,
+    "slice_type": slice,
 }
 """Objects that the code knows by these names, besides those of `_fastpath`."""
 

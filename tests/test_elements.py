@@ -398,6 +398,48 @@ def test_rows_are_views(xp):
         xp.zeros((0, 3))[0]
 
 
+class Bound:
+    """An index that does something when it is asked for."""
+
+    def __init__(self, value, action=None):
+        self.value, self.action = value, action
+
+    def __index__(self):
+        if self.action:
+            self.action()
+        return self.value
+
+
+def test_slices_are_views(xp, rng):
+    for shape in (0,), (1,), (5,), (4, 3), (3, 0), (2, 3, 4):
+        host = rng.standard_normal(shape)
+        x = xp.asarray(host)
+        bounds = (None, 0, 1, 2, -1, -9, 9, 2**70, -(2**70), np.int64(1), Bound(1), xp.asarray([1, 2])[0])
+        for start in bounds:
+            for stop in bounds:
+                wanted = host[slice(*(int(b) if b is not None else None for b in (start, stop)))]
+                got = x[start:stop]
+                assert got.shape == wanted.shape and got.tolist() == wanted.tolist()
+        view = x[1:]
+        view[...] = 7.0
+        host[1:] = 7.0
+        assert x.tolist() == host.tolist()
+    for wrong in ("a", 1.5, []):
+        with pytest.raises(TypeError):
+            x[wrong:]
+    with pytest.raises(ValueError):
+        x[::0]
+    with pytest.raises((IndexError, TypeError)):
+        xp.asarray(1.0)[1:]
+    x = xp.asarray([1.0, 2.0, 3.0])
+    assert x[: Bound(2, lambda: x.__setitem__(0, 9.0))].tolist() == [9.0, 2.0]
+
+    def fold():
+        x.shape = (3, 1)
+
+    assert x[: Bound(2, fold)].tolist() == [[9.0], [2.0]]
+
+
 def test_with_numbers_in_memory_and_where_memory_is_shared(xp):
     x = xp.asarray([1.0, 2.0, 4.0])
     total = xp.sum(x)
@@ -445,6 +487,7 @@ def test_references_of_elements_are_counted(carried, xp):
             total += x[i % 3] * matrix[0][1] - matrix[0, n[0]] + n[1]
             total -= -(abs(x[n[0]]) ** 2)
             x[n[0]] = matrix[0, 1]
+            assert x[1:3].shape == (2,) and matrix[n[0] - 1 :][0].shape == (2,)
             assert x[0] < x[2] and {x[0]: 1}[1.0] and [1, 2, 3][n[1]] and float(n[0])
             for wrong in (lambda: x[3], lambda: x[0] + "text", lambda: operator.setitem(x, 0, "text")):
                 with pytest.raises((IndexError, TypeError, ValueError)):
