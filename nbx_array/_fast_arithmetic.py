@@ -52,6 +52,25 @@ def _switch(prefix: str, names: Iterable[str], order: tuple[str, ...]) -> str:
     return f"switch i64 %operation, label %miss [ {cases} ]"
 
 
+_RESULTS = """
+define internal ptr @real_element(i64 %code, double %result, ptr %value) {
+  %rounded = call double @as_float32(double %result)
+  %single = icmp eq i64 %code, $FLOAT32
+  %real = select i1 %single, double %rounded, double %result
+  %real_at = getelementptr double, ptr %value, i64 1
+  store double %real, ptr %real_at
+  %new = call ptr @element(i64 %code, ptr %value)
+  ret ptr %new
+}
+define internal ptr @whole_element(i64 %code, i64 %result, ptr %value) {
+  %whole = call i64 @wrapped(i64 %code, i64 %result)
+  store i64 %whole, ptr %value
+  %new = call ptr @element(i64 %code, ptr %value)
+  ret ptr %new
+}
+"""
+"""Elements of what was computed: float32 rounded, integers wrapped."""
+
 _OPERATE = """
 define internal ptr @operate(ptr %left, ptr %right, i64 %operation) {
   %v1 = alloca [3 x i64]
@@ -124,17 +143,11 @@ complex_result:
   ret ptr %complex_new
 real:
   %f = phi double $REAL_RESULTS
-  %f32 = call double @as_float32(double %f)
-  %single = icmp eq i64 %code, $FLOAT32
-  %f_out = select i1 %single, double %f32, double %f
-  store double %f_out, ptr %r1
-  %real_new = call ptr @element(i64 %code, ptr %v1)
+  %real_new = call ptr @real_element(i64 %code, double %f, ptr %v1)
   ret ptr %real_new
 whole:
   %i = phi i64 $WHOLE_RESULTS
-  %i_out = call i64 @wrapped(i64 %code, i64 %i)
-  store i64 %i_out, ptr %v1
-  %whole_new = call ptr @element(i64 %code, ptr %v1)
+  %whole_new = call ptr @whole_element(i64 %code, i64 %i, ptr %v1)
   ret ptr %whole_new
 truth:
   %t = phi i1 $TRUTHS
@@ -224,17 +237,11 @@ complex_result:
   ret ptr %complex_new
 real:
   %f = phi double $REAL_RESULTS
-  %f32 = call double @as_float32(double %f)
-  %single = icmp eq i64 %code, $FLOAT32
-  %f_out = select i1 %single, double %f32, double %f
-  store double %f_out, ptr %r
-  %real_new = call ptr @element(i64 %code, ptr %v)
+  %real_new = call ptr @real_element(i64 %code, double %f, ptr %v)
   ret ptr %real_new
 whole:
   %n = phi i64 $WHOLE_RESULTS
-  %n_out = call i64 @wrapped(i64 %code, i64 %n)
-  store i64 %n_out, ptr %v
-  %whole_new = call ptr @element(i64 %code, ptr %v)
+  %whole_new = call ptr @whole_element(i64 %code, i64 %n, ptr %v)
   ret ptr %whole_new
 miss:
   ret ptr null
@@ -346,4 +353,4 @@ def _operation_of() -> str:
 def text() -> str:
     """The IR: `operate`, `alter` and `operation_of`."""
     declarations = "declare double @llvm.sqrt.f64(double)\ndeclare i64 @llvm.abs.i64(i64, i1)\n"
-    return "".join((declarations, _operate(), _alter(), _operation_of()))
+    return "".join((declarations, Template(_RESULTS).substitute(NAMES), _operate(), _alter(), _operation_of()))

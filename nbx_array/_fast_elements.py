@@ -184,7 +184,6 @@ failed:
   ret ptr null
 }
 define ptr @__getitem__(ptr %self, ptr %key) {
-  %operands = alloca [2 x ptr]
   %v = alloca [3 x i64]
   %start_at = alloca i64
   %stop_at = alloca i64
@@ -264,10 +263,7 @@ done:
 python:
   call void @PyErr_Clear()
   %method = word __getitem__
-  store ptr %self, ptr %operands
-  %second = getelementptr ptr, ptr %operands, i64 1
-  store ptr %key, ptr %second
-  %result = call ptr @PyObject_Vectorcall(ptr %method, ptr %operands, i64 2, ptr null)
+  %result = call ptr @call_with_two(ptr %method, ptr %self, ptr %key)
   ret ptr %result
 }
 define ptr @__setitem__(ptr %self, ptr %args, i64 %nargs) {
@@ -338,7 +334,6 @@ names one element of all axes, an integer a row of the first."""
 
 _CONVERSION = Template("""
 define ptr @$name(ptr %self, ptr %ignored) {
-  %operand = alloca ptr
   %v = alloca [3 x i64]
   %code = call i64 @decode(ptr %self, i1 true, ptr %v)
   %unfit = icmp slt i64 %code, $lowest
@@ -355,8 +350,7 @@ whole:
   $whole
 python:
   %method = word $name
-  store ptr %self, ptr %operand
-  %result = call ptr @PyObject_Vectorcall(ptr %method, ptr %operand, i64 1, ptr null)
+  %result = call ptr @call_with_one(ptr %method, ptr %self)
   ret ptr %result
 }
 """)
@@ -403,7 +397,6 @@ _CONVERSIONS = {
 
 _IN_PLACE = Template("""
 define ptr @$name(ptr %self, ptr %other) {
-  %operands = alloca [2 x ptr]
   %mine = call i1 @is_element(ptr %self)
   br i1 %mine, label %try, label %python
 try:
@@ -414,10 +407,7 @@ done:
   ret ptr %new
 python:
   %method = word $name
-  store ptr %self, ptr %operands
-  %second = getelementptr ptr, ptr %operands, i64 1
-  store ptr %other, ptr %second
-  %result = call ptr @PyObject_Vectorcall(ptr %method, ptr %operands, i64 2, ptr null)
+  %result = call ptr @call_with_two(ptr %method, ptr %self, ptr %other)
   ret ptr %result
 }
 """)

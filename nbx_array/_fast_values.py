@@ -139,6 +139,23 @@ def _put() -> str:
 
 # ------------------------------------------------------------------------------------- values and Python's objects
 
+_CALLS = """
+define internal ptr @call_with_one(ptr %function, ptr %first) {
+  %operands = alloca ptr
+  store ptr %first, ptr %operands
+  %result = call ptr @PyObject_Vectorcall(ptr %function, ptr %operands, i64 1, ptr null)
+  ret ptr %result
+}
+define internal ptr @call_with_two(ptr %function, ptr %first, ptr %second) {
+  %operands = alloca [2 x ptr]
+  store ptr %first, ptr %operands
+  %second_at = getelementptr ptr, ptr %operands, i64 1
+  store ptr %second, ptr %second_at
+  %result = call ptr @PyObject_Vectorcall(ptr %function, ptr %operands, i64 2, ptr null)
+  ret ptr %result
+}
+"""
+
 _VALUES = """
 define internal i64 @wrapped(i64 %code, i64 %whole) {
   %spare = entry spare[%code]
@@ -491,4 +508,4 @@ def groups(device: Device) -> dict[str, list[object]]:
 def text() -> str:
     """The IR: `decode`, `convert`, `element` and their like."""
     declarations = "declare double @llvm.fabs.f64(double)\n"
-    return "".join((declarations, _fetch(), _put(), Template(_VALUES).substitute(NAMES, GENERIC=_generic())))
+    return "".join((declarations, _CALLS, _fetch(), _put(), Template(_VALUES).substitute(NAMES, GENERIC=_generic())))

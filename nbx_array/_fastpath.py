@@ -66,7 +66,6 @@ done:
 
 _BINARY = Template("""
 define internal ptr @$table(ptr %self, ptr %other, i64 %operator, i64 %operation) {
-  %operands = alloca [2 x ptr]
   %array_type = word array_type
   %name = word operators[%operator]
   %sig = slot array.sig %self
@@ -177,10 +176,7 @@ answer:
 python:
   %method_index = add i64 %operator, 1
   %method = word operators[%method_index]
-  store ptr %self, ptr %operands
-  %second = getelementptr ptr, ptr %operands, i64 1
-  store ptr %other, ptr %second
-  %result = call ptr @PyObject_Vectorcall(ptr %method, ptr %operands, i64 2, ptr null)
+  %result = call ptr @call_with_two(ptr %method, ptr %self, ptr %other)
   ret ptr %result
 }
 """)
@@ -275,7 +271,6 @@ define ptr @$name(ptr %self, ptr %other) {
   ret ptr %result
 }
 define ptr @careful$name(ptr %self, ptr %other) {
-  %operands = alloca [2 x ptr]
   %hit = call ptr @operate($elements, i64 $operation)
   %missed = icmp eq ptr %hit, null
   br i1 %missed, label %python, label %done
@@ -283,10 +278,7 @@ done:
   ret ptr %hit
 python:
   %method = word operators[$whole]
-  store ptr %self, ptr %operands
-  %second = getelementptr ptr, ptr %operands, i64 1
-  store ptr %other, ptr %second
-  %result = call ptr @PyObject_Vectorcall(ptr %method, ptr %operands, i64 2, ptr null)
+  %result = call ptr @call_with_two(ptr %method, ptr %self, ptr %other)
   ret ptr %result
 }
 """)
@@ -306,7 +298,6 @@ miss:
 
 _OF_ONE = Template("""
 define ptr @$symbol(ptr %x, ptr %ignored) {
-  %operand = alloca ptr
   %name = word operators[$index]
   %element = call ptr @alter(ptr %x, i64 $operation)
   %no_element = icmp eq ptr %element, null
@@ -317,8 +308,7 @@ look:
   $look
 python:
   %method = word operators[$python]
-  store ptr %x, ptr %operand
-  %result = call ptr @PyObject_Vectorcall(ptr %method, ptr %operand, i64 1, ptr null)
+  %result = call ptr @call_with_one(ptr %method, ptr %x)
   ret ptr %result
 }
 """)
