@@ -107,7 +107,7 @@ def _defer_quickly() -> None:
 
 @first_run
 def _install() -> None:
-    """Have native code take over when the first kernel runs: compiling it takes 60 ms the first time on a machine."""
+    """Have native code take over when the first kernel runs: compiling it takes 15 ms the first time on a machine."""
     global _native
     from nbx_array import _fastpath
 

@@ -1,7 +1,7 @@
 """Elements read from an array on the CPU: arrays of no dimension that carry their value, as NumPy's scalars do.
 
 `x[i]` is read at once, and so is what a reduction leaves of all elements. What is simple and exact of 0-d arithmetic is
-done by native code (`_fast_arithmetic`), 2 to 5 times NumPy's time for a step of a loop, or where there is none by
+done by native code (`_fast_arithmetic`), 2 to 8 times NumPy's time for a step of a loop, or where there is none by
 Python, here; all else runs a kernel at once. An element behaves as a NumPy scalar in that `+=` makes a new one. Where
 arrays take part it counts as the expression that fills an array with its value.
 """
