@@ -294,6 +294,7 @@ def _add_parts(products: View, parts: int, out: View, subtract: bool) -> None:
     kernel.spread((products.address, out.address, *numbers), -(-count // block), 1, 1)
 
 
+@lru_cache
 def parts_launcher(
     dtype: np.dtype, out_dtype: np.dtype, device: Device, many: bool, subtract: bool
 ) -> tuple[Launcher, int]:

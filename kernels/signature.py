@@ -56,6 +56,7 @@ class Sig:
         "runs",  # how often its kernel ran
         "scalars",  # number of scalar operands
         "seen",  # how often a kernel was wanted for it
+        "single",  # flat leaves: what the function `single` gives, once asked for
         "successors",  # every other way on: a key of operation and operands -> Sig
         "trials",  # how often a quickly compiled kernel was wanted in place of its own
         "unary",  # name -> Sig
@@ -67,6 +68,7 @@ class Sig:
     device: Device
     leaf: Sig
     inner: Sig | None
+    single: Sig | None
     element: Sig | None
     code: int | None
     read: Callable[[int], Any] | None
@@ -114,6 +116,7 @@ class Sig:
         self.reflected: dict[str, dict[object, Sig]] = {}
         self.successors: dict[object, Sig] = {}
         self.flat = None
+        self.single = None
         self.element = None
         self.code = None
         self.read = None
@@ -149,6 +152,14 @@ def leaf(dtype: np.dtype, device: Device, *, general: bool = False, aligned: boo
             sig.element = _element(sig)
         sig = _LEAVES.setdefault(key, sig)  # whole, for other threads find it there
     return sig
+
+
+def single(sig: Sig) -> Sig:
+    """The signature of one element of a flat leaf in memory: of whatever address."""
+    found = sig.single
+    if found is None:
+        found = sig.single = leaf(sig.dtype, sig.device, aligned=sig.device.backend == "cpu")
+    return found
 
 
 def _pair(part: Any, name: str) -> Any:

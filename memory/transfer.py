@@ -13,14 +13,14 @@ import threading
 from typing import Any
 
 import numpy as np
-from nbx_array.backend.contract import Device, Driver, Event
+from nbx_array.backend.contract import Device, Driver, Event, get_device
 from nbx_array.memory.pool import allocate, pool_of
 from nbx_array.memory.statistics import traffic
 from nbx_array.memory.storage import Storage, lend, take_back
 from nbx_array.memory.streams import current_stream, run_checks
 from nbx_array.memory.view import View, contiguous_strides, is_contiguous, span
 
-__all__ = ["as_numpy", "copy", "from_host", "lent", "lent_to_numpy", "read_element", "to_device", "to_host"]
+__all__ = ["as_numpy", "copy", "from_host", "lent", "lent_to_numpy", "read_element", "to_cpu", "to_device", "to_host"]
 
 STAGED = 1 << 20  # copies from this size on are staged
 CHUNK = 4 << 20  # bytes of a staging buffer
@@ -121,24 +121,33 @@ def to_host(view: View) -> np.ndarray[Any, Any]:
         return as_numpy(view).copy()
     if is_contiguous(view.shape, view.strides):
         array = np.empty(view.shape, view.dtype)
-        _receive(_bytes_of(array), view.address, device)
+        _receive(array.ctypes.data, array.nbytes, view.address, device)
         return array
     itemsize = view.dtype.itemsize
     low, high = span(view.shape, view.strides, view.offset)
     raw = np.empty((high - low) * itemsize, np.uint8)
-    _receive(raw, view.storage.ptr + low * itemsize, device)
+    _receive(raw.ctypes.data, raw.nbytes, view.storage.ptr + low * itemsize, device)
     strides = [s * itemsize for s in view.strides]
     return np.ndarray(view.shape, view.dtype, raw, (view.offset - low) * itemsize, strides)
 
 
-def _receive(target: np.ndarray[Any, Any], source: int, device: Device) -> None:
-    """Fill an ndarray of bytes from a GPU's memory; waits for the device."""
-    traffic.bytes_to_host += target.nbytes
+def to_cpu(view: View) -> Storage:
+    """Copy the elements of a contiguous view of a GPU to a new storage of the CPU; waits for the device."""
+    storage = allocate(view.nbytes, get_device("cpu"))
+    if view.nbytes:
+        traffic.synchronisations += 1
+        _receive(storage.ptr, view.nbytes, view.address, view.storage.device)
+    return storage
+
+
+def _receive(target: int, nbytes: int, source: int, device: Device) -> None:
+    """Copy bytes of a GPU's memory to an address of the host's; waits for the device."""
+    traffic.bytes_to_host += nbytes
     stream = current_stream(device)
-    if target.nbytes < STAGED:
-        pool_of(device).driver.copy_to_host(target.ctypes.data, source, target.nbytes, device.index, stream)
+    if nbytes < STAGED:
+        pool_of(device).driver.copy_to_host(target, source, nbytes, device.index, stream)
     else:
-        _staging_of(device).receive(source, target, stream)
+        _staging_of(device).receive(source, _bytes_at(target, nbytes), stream)
     run_checks(device)
 
 
@@ -244,7 +253,7 @@ def _bytes_of(packed: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _bytes_at(address: int, nbytes: int) -> np.ndarray[Any, Any]:
-    """Host memory that is never freed as an array of bytes."""
+    """Host memory that outlives its use as an array of bytes."""
     memory = _Memory.__new__(_Memory)
     memory.__array_interface__ = {"version": 3, "shape": (nbytes,), "typestr": "|u1", "data": (address, False)}
     return np.asarray(memory)

@@ -17,6 +17,7 @@ from nbx_array import _elements, _indexing, _journal
 from nbx_array._expression import (
     FUSE,
     Expression,
+    become,
     begin,
     copy_of,
     defer,
@@ -45,7 +46,7 @@ from nbx_array._operations import (
 )
 from nbx_array.backend import detect, locks
 from nbx_array.backend.contract import Device, get_device
-from nbx_array.kernels.signature import SAME, Sig, leaf, scalar
+from nbx_array.kernels.signature import SAME, Sig, leaf, scalar, single
 from nbx_array.kernels.types import component, type_row
 from nbx_array.memory import transfer
 from nbx_array.memory.storage import any_shared, share
@@ -657,6 +658,8 @@ class Array(Methods, Expression):
     def __getitem__(self, key: Any, /) -> Array:
         """Elements or a view: basic indices give views, masks and integer arrays copies, integers alone a 0-d copy."""
         if self.sig.op != "leaf":
+            if type(key) is tuple and not key and not self.dims:
+                return _again(self)
             there = realize(self)
             if there is not self:
                 return there[key]
@@ -684,19 +687,13 @@ class Array(Methods, Expression):
                 new.dims = (stop - start, *shape[1:])
                 new.args = (self.args[0] + start * sig.itemsize * prod(shape[1:]),)
             return new
-        if type(key) is int and sig.inner is not None and len(self.dims) == 1:
-            n = self.dims[0]
-            if not -n <= key < n:
-                raise IndexError(f"index {key} is out of bounds for axis 0 with size {n}")
-            address = self.args[0] + (key + n if key < 0 else key) * sig.itemsize
-            element = sig.element
-            if element is None:
-                return _deferred(copy_of(sig.inner), (), (address,), self.keep)
-            return element_of(element, element.read(address).value)  # type: ignore[misc]
-        if type(key) in (tuple, Array) and sig.element is not None:
+        if type(key) in (int, tuple, Array) and not sig.general:
             place = _place(key if type(key) is tuple else (key,), self.dims)
             if place is not None:
-                return element_of(sig.element, sig.element.read(self.args[0] + place * sig.itemsize).value)  # type: ignore
+                address, element = self.args[0] + place * sig.itemsize, sig.element
+                if element is None:
+                    return _deferred(copy_of(single(sig)), (), (address,), self.keep)
+                return element_of(element, element.read(address).value)  # type: ignore[misc]
         key = _with_integers(self, key)
         if _is_basic(key):
             return index_basic(self, key)
@@ -718,13 +715,22 @@ class Array(Methods, Expression):
             _indexing.set(self, key, value)
 
     def _set_element(self, key: int | Array | tuple[Any, ...], value: Any) -> bool:
-        """The quick way of `x[i] = y` and `x[i, j] = y` for contiguous arrays on the CPU, while nothing is pending."""
+        """The quick way of `x[i] = y` and `x[i, j] = y` for contiguous arrays."""
         sig, storage = self.sig, self.keep[0]
-        element = sig.element
-        if element is None or _journal.notes or storage.readers:
-            return False
-        place = _place(key if type(key) is tuple else (key,), self.dims)
+        place = None if sig.general else _place(key if type(key) is tuple else (key,), self.dims)
         if place is None:
+            return False
+        address, element = self.args[0] + place * sig.itemsize, sig.element
+        if element is None:
+            target = Array()
+            target.sig, target.dims, target.args, target.keep = single(sig), (), (address,), self.keep
+            if type(value) is not Array or value.dims or value.sig.dtype != sig.dtype:
+                value = as_value(value, (), sig.dtype, sig.device, "setitem")
+            elif value.sig.device is not sig.device:
+                return False
+            write(target, value)
+            return True
+        if _journal.notes or storage.readers:
             return False
         if type(value) is Array and value.sig is element:
             number = value_of(value)
@@ -732,7 +738,7 @@ class Array(Methods, Expression):
             number = _elements.number_for(element, value)
             if number is None:
                 return False
-        element.read(self.args[0] + place * sig.itemsize).value = number  # type: ignore[misc]
+        element.read(address).value = number  # type: ignore[misc]
         return True
 
     def _set_piece(self, key: slice, value: Array) -> bool:
@@ -794,6 +800,8 @@ class Array(Methods, Expression):
         before, args, keep = self.sig, self.args, self.keep
         if before.read is not None:
             return value_of(self)
+        if before.op == "scalar":
+            return before.dtype.type(args[0] if len(args) == 1 else complex(*args)).item()
         sig = before
         questions: list[Callable[[Any], bool]] = []
         while sig.op in _QUESTIONS:
@@ -812,6 +820,8 @@ class Array(Methods, Expression):
             return self._first()
         for question in reversed(questions):
             value = question(value)
+        if before.op != "leaf" and before.device.backend != "cpu":  # asked again, it does not wait for the device
+            become(self, before, scalar(before.dtype, before.device), scalar_arguments("", value, before.dtype), ())
         return value
 
     def __bool__(self) -> bool:
@@ -942,9 +952,12 @@ def _unpickle(host: np.ndarray, device: str) -> Array:
 
 
 def from_numpy(host: np.ndarray, device: Device) -> Array:
-    """A copy of an ndarray on a device."""
+    """A copy of an ndarray on a device; of a single number on a GPU an expression, which its kernels have as argument:
+    a copy would take 30 µs, and what it broadcasts with a kernel for strides."""
     dtype = host.dtype if host.dtype.isnative else host.dtype.newbyteorder("=")  # a new object, also of a native one
     type_row(dtype)
+    if host.ndim == 0 and device.backend != "cpu":
+        return filled((), host[()], dtype, device, "asarray")
     storage = transfer.from_host(host, device)
     return from_view(Array, View(storage, dtype, host.shape, contiguous_strides(host.shape), 0))
 
@@ -973,6 +986,19 @@ def copy(x: Array) -> Array:
     """The deferred copy of an array."""
     now = snapshot(x)
     new = _deferred(copy_of(now.sig), now.dims, now.args, now.keep, now.geo if now.sig.general else None)
+    return new if x.sig is now.sig else copy(x)  # see the module `_expression`
+
+
+def _again(x: Array) -> Array:
+    """The value of a pending array once more, in an array of its own; an element is its value."""
+    now = snapshot(x)
+    if now.sig.read is not None:
+        return x
+    if now.sig.op == "leaf":
+        return copy(x)
+    new = _deferred(now.sig, now.dims, now.args, now.keep, now.geo if now.sig.general else None)
+    if now.sig.inside:
+        new.sources = getattr(x, "sources", ())
     return new if x.sig is now.sig else copy(x)  # see the module `_expression`
 
 
@@ -1155,6 +1181,13 @@ def view_of(x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: 
         x = realize(x)
     sig = x.sig
     return over_memory(Array, sig.dtype, x.keep, x.args[0] + offset * sig.itemsize, shape, strides)
+
+
+def flat_view(x: Array, shape: tuple[int, ...]) -> Array:
+    """A contiguous array in memory seen in another shape of as many elements."""
+    new = Array()
+    new.sig, new.dims, new.args, new.keep = x.sig, shape, x.args, x.keep
+    return new
 
 
 def view_basic(x: Array, key: Any) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
 float16, float32, float64 = np.float16, np.float32, np.float64
 complex64, complex128 = np.complex64, np.complex128
 
+_NUMBERS = (builtins.bool, int, float, complex)
 _KINDS = {
     "bool": "b",
     "signed integer": "i",
@@ -103,7 +105,11 @@ def finfo(type: Any, /) -> FloatInfo:
     >>> xp.finfo(xp.float32).eps
     1.1920928955078125e-07
     """
-    dtype = _dtype_of(type, "finfo")
+    return _float_info(_dtype_of(type, "finfo"))
+
+
+@lru_cache
+def _float_info(dtype: np.dtype) -> FloatInfo:
     if kind(dtype) not in "fc":
         raise ValueError(f"finfo: {dtype} is no floating-point dtype")
     if dtype.name == "bfloat16":
@@ -130,7 +136,11 @@ def iinfo(type: Any, /) -> IntegerInfo:
     >>> xp.iinfo(xp.int8).max
     127
     """
-    dtype = _dtype_of(type, "iinfo")
+    return _integer_info(_dtype_of(type, "iinfo"))
+
+
+@lru_cache
+def _integer_info(dtype: np.dtype) -> IntegerInfo:
     if dtype.kind not in "iu":
         raise ValueError(f"iinfo: {dtype} is no integer dtype")
     info = np.iinfo(dtype)
@@ -176,17 +186,24 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     >>> xp.result_type(xp.int8, xp.float32, 1.0)
     dtype('float32')
     """
-    scalars = (builtins.bool, int, float, complex)
-    weak = tuple(type(x) for x in arrays_and_dtypes if type(x) in scalars)
-    strong = [x for x in arrays_and_dtypes if type(x) not in scalars]
     if not arrays_and_dtypes:
         raise ValueError("result_type: at least one array or dtype is required")
-    if not strong:
+    weak: list[Any] = []
+    dtypes: list[np.dtype] = []
+    device = None
+    for x in arrays_and_dtypes:
+        if type(x) in _NUMBERS:
+            weak.append(type(x))
+        elif isinstance(x, Array):
+            dtypes.append(x.sig.dtype)
+            device = device or x.sig.device
+        else:
+            dtypes.append(x.dtype if isinstance(x, np.generic) else as_dtype(x, "result_type"))
+    if not dtypes:
         return np.result_type(*arrays_and_dtypes)
-    dtypes = tuple(x.dtype if isinstance(x, (Array, np.generic)) else as_dtype(x, "result_type") for x in strong)
-    device = next((x.device for x in strong if isinstance(x, Array)), get_device("cpu"))
+    device = device or get_device("cpu")
     try:
-        result = promote(dtypes, weak, device)
+        result = promote(tuple(dtypes), tuple(weak), device)
         check_device(result, device)
         return result
     except np.exceptions.DTypePromotionError as error:

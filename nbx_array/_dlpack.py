@@ -23,7 +23,7 @@ from nbx_array.memory import transfer
 from nbx_array.memory.pool import pool_of
 from nbx_array.memory.storage import share, wrap
 from nbx_array.memory.streams import current_stream, order
-from nbx_array.memory.view import View, check_shape, contiguous_strides, span
+from nbx_array.memory.view import View, check_shape, contiguous_strides, is_contiguous, span
 
 __all__ = ["Imported", "device_of", "dlpack_device", "from_capsule", "to_capsule"]
 
@@ -278,6 +278,8 @@ def to_capsule(
 
 def _to_cpu(view: View) -> View:
     """A copy of a GPU's view in host memory."""
+    if is_contiguous(view.shape, view.strides):
+        return view._replace(storage=transfer.to_cpu(view), offset=0)
     array = transfer.to_host(view)
     low, high = span(view.shape, view.strides)
     itemsize = view.dtype.itemsize

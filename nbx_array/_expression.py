@@ -204,7 +204,7 @@ def value_of(element: Expression) -> Any:
     return args[0] if len(args) == 1 else complex(*args)
 
 
-def _become(e: Expression, before: Sig, after: Sig, args: tuple[Any, ...], keep: tuple[Any, ...]) -> None:
+def become(e: Expression, before: Sig, after: Sig, args: tuple[Any, ...], keep: tuple[Any, ...]) -> None:
     """Give a realised or rebuilt expression its new signature and data, unless another thread was first."""
     operands, sources = e.keep, getattr(e, "sources", ()) if before.inside else ()
     if e.sig is before:
@@ -259,7 +259,7 @@ def _realize_slowly(e: Any) -> Any:
         error.add_note(f"while computing the deferred {sig!r} of shape {shape}")
         raise
     sig.runs += 1
-    _become(e, sig, sig.leaf, (storage.ptr,), (storage,))
+    become(e, sig, sig.leaf, (storage.ptr,), (storage,))
     if large:
         _journal.forget(e)
     return realize(e)  # to which another thread may have given another expression
@@ -273,7 +273,7 @@ def run_into(e: Expression, address: int, strides: Strides) -> None:
     sig, shape = e.sig, e.dims
     packed = strides == contiguous_strides(shape)
     try:
-        if not sig.general and packed and (sig.device.backend in OWN_BACKENDS or address % 16 == 0):
+        if not sig.general and packed and (sig.device.backend in OWN_BACKENDS or address % 16 == 0 or not sig.aligned):
             n = prod(shape)
             few = n <= fused.FEW and not warming.runs
             launcher = special_or_general(lambda general: fused.flat_launcher(sig, () if general else aliases(e), few))
@@ -384,7 +384,7 @@ def evaluate(e: Any) -> None:
     now = snapshot(e)
     if now.sig.op != "leaf":
         result = _Operands(now).take(now.sig)
-        _become(e, now.sig, result.sig, result.args, result.keep)
+        become(e, now.sig, result.sig, result.args, result.keep)
 
 
 class _Operands:
@@ -460,7 +460,7 @@ def _share(e: Expression) -> bool:
     launcher.spread((*now.args, *addresses, n), -(-n // now.sig.block), 1, 1)
     now.sig.runs += 1
     for (x, sig), storage in zip(outputs, storages, strict=True):
-        _become(x, sig, sig.leaf, (storage.ptr,), (storage,))
+        become(x, sig, sig.leaf, (storage.ptr,), (storage,))
     return True
 
 
@@ -516,7 +516,7 @@ def _rebuild(e: Expression) -> None:
         new = signature.operation(
             sig.op, tuple(kids), sig.compute, sig.dtype, sig.device, general=False, costly=sig.costly
         )
-        _become(e, sig, new, tuple(args), keep)
+        become(e, sig, new, tuple(args), keep)
 
 
 # -------------------------------------------------------------------------------------------------------- writing
@@ -569,7 +569,7 @@ def fill(target: Expression, value: Expression) -> None:
         flat is not None
         and not sig.general
         and not now.sig.general
-        and (sig.inner is not None or (address % 16 == 0 and now.sig.leaves < 2))
+        and (sig.inner is not None or ((address % 16 == 0 or not now.sig.aligned) and now.sig.leaves < 2))
     ):
         fused.run_flat(flat, now.sig.block, now.args, address, prod(target.dims))
     else:

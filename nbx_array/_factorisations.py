@@ -113,8 +113,13 @@ def solve(a: Array, b: Array) -> Array:
     if _by_numpy(a, b):
         return _lapack.run("solve", np.linalg.solve, a, b)[0]
     lu, scale = _lu_of_scaled(a)
-    right = realize(divide(reshape(b, (math.prod(b.shape[:-2]), *b.shape[-2:])), maximum(scale, 1.0)))
-    return reshape(divide(lu.solve("solve", a.shape, right), minimum(scale, 1.0)), b.shape)
+    power = _powers(b, (-2,))  # columns like 1: of numbers near the least, the low parts of TF32 products are lost
+    x = reshape(lu.solve("solve", a.shape, _packed(divide(b, power))), b.shape)
+    exponent = log2(power) - log2(reshape(scale, (*a.shape[:-2], 1, 1)))
+    most = -2 * math.log2(np.finfo(x.dtype).tiny)  # beyond, no solution is in range
+    exponent = minimum(maximum(exponent, -most), most)
+    half = floor(exponent / 2)
+    return x * pow(2.0, half) * pow(2.0, exponent - half)
 
 
 def inv(x: Array) -> Array:
@@ -229,7 +234,12 @@ def _triangles_over(r: Array, rest: Array) -> Array:
 def _scaled(x: Array) -> tuple[Array, Array]:
     """A packed stack of matrices whose greatest elements are about 1, so that squares stay in range; and the scales,
     powers of two, so that nothing is rounded."""
-    size = abs(x) if x.dtype.kind != "c" else maximum(abs(real(x)), abs(x.imag))
-    size = max(size, axis=(-2, -1), keepdims=True)
-    scale = realize(pow(2.0, floor(log2(where((size > 0) & (size < float("inf")), size, 1.0)))))
+    scale = _powers(x, (-2, -1))
     return _packed(divide(x, scale)), reshape(scale, (math.prod(x.shape[:-2]), 1))
+
+
+def _powers(x: Array, axes: tuple[int, ...]) -> Array:
+    """The powers of two next below the greatest elements over axes, which are kept."""
+    size = abs(x) if x.dtype.kind != "c" else maximum(abs(real(x)), abs(x.imag))
+    size = max(size, axis=axes, keepdims=True)
+    return realize(pow(2.0, floor(log2(where((size > 0) & (size < float("inf")), size, 1.0)))))

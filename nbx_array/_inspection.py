@@ -10,15 +10,18 @@ from nbx_array.backend import detect
 from nbx_array.backend.contract import Device
 from nbx_array.kernels.types import default_complex, default_float
 
-_DTYPES = (
-    "bool",
-    *(f"int{n}" for n in (8, 16, 32, 64)),
-    *(f"uint{n}" for n in (8, 16, 32, 64)),
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-)
+_DTYPES = {
+    name: np.dtype(name)
+    for name in (
+        "bool",
+        *(f"int{n}" for n in (8, 16, 32, 64)),
+        *(f"uint{n}" for n in (8, 16, 32, 64)),
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    )
+}
 _KINDS = {
     "bool": "b",
     "signed integer": "i",
@@ -68,7 +71,7 @@ class ArrayNamespaceInfo:
         chosen = detect.default_device() if device is None else detect.find_device(device)
         letters = "biufc" if kind is None else _letters(kind)
         absent = {"float64", "complex128"} if default_float(chosen) == np.float32 else set()
-        return {name: np.dtype(name) for name in _DTYPES if np.dtype(name).kind in letters and name not in absent}
+        return {name: dtype for name, dtype in _DTYPES.items() if dtype.kind in letters and name not in absent}
 
     def devices(self) -> tuple[Device, ...]:
         """Every device that arrays can lie on, the default one first."""

@@ -60,7 +60,7 @@ def matmul(x1: Array, x2: Array, /, out: Any = None) -> Array:
     if b.shape[-2] != k:
         raise ValueError(f"matmul: inner dimensions differ, {k} of shape {x1.shape} and {b.shape[-2]} of {x2.shape}")
     try:
-        stack = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        stack = broadcast_shapes(a.shape[:-2], b.shape[:-2]) if len(a.shape) + len(b.shape) > 4 else ()
     except ValueError as error:
         raise ValueError(f"matmul: {error}") from None
     count = math.prod(stack)

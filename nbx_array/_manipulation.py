@@ -12,7 +12,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from nbx_array import _indexing, _statistical
-from nbx_array._array import Array, cast, view_basic, view_of
+from nbx_array._array import Array, cast, flat_view, view_basic, view_of
 from nbx_array._array import broadcast_to as _broadcast
 from nbx_array._array import copy as copied
 from nbx_array._creation import _array, _arrays, _new, _shape, _sizes, arange, asarray
@@ -299,6 +299,8 @@ def reshape(x: Array, /, shape: tuple[int, ...], order: str = "C", *, copy: bool
     except TypeError:
         raise TypeError(f"reshape: a shape is an integer or a tuple of integers, not {shape!r}") from None
     own = strides_of(x)
+    if not copy and not x.sig.general and x.sig.op == "leaf":
+        return flat_view(x, dims)
     strides = geometry.reshape_strides(x.dims, own, dims)
     if strides is None and copy is False:
         raise ValueError(f"reshape: shape {x.shape} with strides {own} cannot be seen as {dims} without a copy")

@@ -25,6 +25,8 @@ def check_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes, sorted and counted from the front. Errors, of NumPy's types, name the function."""
     if axis is None:
         return tuple(range(ndim))
+    if type(axis) is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
     try:
         return tuple(sorted(normalize_axes(axis, ndim)))
     except AxisError as error:
@@ -66,14 +68,14 @@ def reduce(
     if result is None:
         raise TypeError(f"{caller} is not defined for dtype {x.sig.dtype}, given {describe(x)}")
     shape = x.shape
-    kept = tuple(1 if d in axes else size for d, size in enumerate(shape) if keepdims or d not in axes)
+    kept, count = _kept(shape, axes, keepdims)
     if 0 in shape:
         return _reduce_nothing(caller, name, x, axes, kept, result.dtype)
     if x.sig.op != "leaf" and not worth_compiling(x, reduced=True):
         evaluate(x)
     now = snapshot(x)
     sig = now.sig
-    storage = sig.allocate(prod(kept) * result.itemsize)
+    storage = sig.allocate(count * result.itemsize)
     try:
         reduction.reduce(name, sig, now.args, shape, now.geo if sig.general else None, axes, storage.ptr, number)
         sig.runs += 1
@@ -87,6 +89,13 @@ def reduce(
     new = Array()
     new.sig, new.dims, new.args, new.keep = result, kept, (storage.ptr,), (storage,)
     return new if kept else settled(new)
+
+
+@lru_cache(maxsize=4096)
+def _kept(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[tuple[int, ...], int]:
+    """The shape of what a reduction leaves, and the number of its elements."""
+    kept = tuple(1 if d in axes else size for d, size in enumerate(shape) if keepdims or d not in axes)
+    return kept, prod(kept)
 
 
 def _rows(x: Array, axes: tuple[int, ...]) -> Array:

@@ -124,3 +124,36 @@ def test_few_launches(name, xp, matrix, rng):
     result = call(xp, matrix, k)
     xp.realize(*(result if isinstance(result, tuple) else (result,)))
     assert xp.counters()["launches"] - before <= most
+
+
+def test_what_was_read_is_known(xp):
+    """On a GPU the answer to a question is kept, and a single number is an argument: no copy either way."""
+    x = xp.realize(xp.asarray([1.0, 2.0]) + 0)
+    if x.device.backend == "cpu":
+        pytest.skip("elements carry their value")
+    asked, element = xp.isnan(xp.max(x)), x[1]
+    before = xp.counters()
+    assert not asked and not asked and float(element) == float(element) == 2.0
+    assert (xp.counters() - before)["synchronisations"] == 2
+    before = xp.counters()
+    number = xp.asarray(2.5, dtype=xp.float32)
+    assert bool(number) and float(number) == 2.5 and xp.realize(x * number).shape == (2,)
+    change = xp.counters() - before
+    assert (change["bytes_to_device"], change["bytes_to_host"], change["synchronisations"], change["launches"]) == (
+        0,
+        0,
+        0,
+        1,
+    )
+
+
+def test_one_element_is_written_by_one_launch(xp):
+    x, v = xp.realize(xp.zeros((9, 9), dtype=xp.float32)), xp.realize(xp.arange(9, dtype=xp.float32) + 0)
+    if x.device.backend == "cpu":
+        pytest.skip("elements are written without a kernel")
+    before = xp.counters()
+    for i in range(9):
+        x[i, i] = v[i]
+    change = xp.counters() - before
+    assert (change["launches"], change["synchronisations"], change["bytes_to_host"]) == (9, 0, 0)
+    assert xp.asnumpy(xp.linalg.diagonal(x)).tolist() == list(range(9))

@@ -118,7 +118,7 @@ class FakeCuda:
         self.calls: list[str] = []
         self.fail: dict[str, int] = {}  # result codes of the next call of a function
         self.fault = 0  # a sticky error
-        self.function_attributes: dict[tuple[str, int], int] = {}
+        self.function_attributes: dict[tuple[int, int], int] = {}  # of handles: kernels share symbols
         self.memory: dict[int, tuple[Any, int, int]] = {}  # address: buffer, bytes, device
         self.pinned: dict[int, Any] = {}
         self.pid: int | None = None
@@ -425,14 +425,14 @@ class FakeCuda:
         _put(out, ctypes.c_void_p, handle)
 
     def _cuFuncSetAttribute(self, function: int, attribute: int, value: int) -> None:
-        self.function_attributes[self._objects[function][1].symbol, attribute] = value
+        self.function_attributes[function, attribute] = value
 
     def _launch(self, function: int, grid: Any, block: Any, shared: int, stream: int | None, parameters: int,
                 attributes: dict[int, tuple[int, ...]]) -> None:  # fmt: skip
         kind, artifact = self._objects.get(function, (None, None))
         _require(kind == "function", 400)
         _require(all(g > 0 for g in grid) and all(b > 0 for b in block), 1)
-        raised = self.function_attributes.get((artifact.symbol, api.FUNCTION_MAX_DYNAMIC_SHARED), 49152)
+        raised = self.function_attributes.get((function, api.FUNCTION_MAX_DYNAMIC_SHARED), 49152)
         _require(shared <= raised, 1)
         pointers = (ctypes.c_void_p * (artifact.parameters + 2)).from_address(parameters)
         arguments = [ctypes.string_at(p, 8) for p in pointers if p]
