@@ -97,7 +97,7 @@ def from_host(array: np.ndarray[Any, Any], device: Device) -> Storage:
     if device.backend == "cpu":
         np.copyto(as_numpy(View(storage, dtype, array.shape, contiguous_strides(array.shape))), array)
         return storage
-    packed = np.ascontiguousarray(array, dtype)
+    packed = array if array.flags.c_contiguous and array.dtype.isnative else np.ascontiguousarray(array, dtype)
     driver, stream = pool_of(device).driver, current_stream(device)
     if packed.nbytes < STAGED:
         driver.copy_from_host(storage.ptr, packed.ctypes.data, packed.nbytes, device.index, stream)

@@ -702,6 +702,8 @@ class Array(Methods, Expression):
     def __setitem__(self, key: Any, value: Any, /) -> None:
         """Write elements; `value` is broadcast and cast to this array's dtype, as NumPy's assignment does."""
         if self.sig.op != "leaf":
+            if type(key) is Array and _indexing.set_pending(self, key, value):
+                return
             settle_in_memory(self)
         if type(key) is slice and type(value) is Array and self._set_piece(key, value):
             return

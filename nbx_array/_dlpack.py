@@ -67,8 +67,8 @@ class _Tensor(ctypes.Structure):
         ("code", ctypes.c_uint8),
         ("bits", ctypes.c_uint8),
         ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("shape", ctypes.c_void_p),  # of int64
+        ("strides", ctypes.c_void_p),
         ("byte_offset", ctypes.c_uint64),
     )
 
@@ -265,7 +265,8 @@ def to_capsule(
     if versioned:
         managed.major, managed.minor = VERSION
         managed.flags = (IS_COPIED if copied else 0) | (READ_ONLY if readonly and not copied else 0)
-    extents = _fill(managed.tensor, view)
+    extents = _extents_of(view)
+    managed.tensor = _described(view, extents)
     if not copied:
         share(view.storage)
     holder = view.storage if same_order else pool_of(device).lend(view.storage)
@@ -288,26 +289,22 @@ def _to_cpu(view: View) -> View:
     return View(storage, array.dtype, array.shape, tuple(s // itemsize for s in array.strides), -low)
 
 
-def _fill(tensor: _Tensor, view: View) -> Any:
-    """Describe a view in DLPack's words; returns the array of extents, which must live as long as the tensor."""
+def _extents_of(view: View) -> Any:
+    """Lengths and strides as DLPack's tensor points to them."""
+    return (ctypes.c_int64 * (2 * len(view.shape)))(*view.shape, *view.strides)
+
+
+def _described(view: View, extents: Any) -> _Tensor:
+    """A view in DLPack's words, with its extents, which must live as long as the tensor."""
     dtype = view.dtype
     code = CODES.get(dtype)
     if code is None:
         raise BufferError(f"__dlpack__: DLPack has no type for {dtype}")
-    ndim = len(view.shape)
-    extents = (ctypes.c_int64 * (2 * ndim))(*view.shape, *view.strides)
-    first = ctypes.addressof(extents)
+    data, offset, ndim, first = view.address, 0, len(view.shape), ctypes.addressof(extents)
     device = view.storage.device
-    if device.backend != "metal":
-        tensor.data = view.address
-    elif 0 not in view.shape:  # memory is named by Metal's object for a buffer there
-        tensor.data, tensor.byte_offset = _metal(device).handle(view.address, device.index)
-    tensor.device_type, tensor.device_id = dlpack_device(device)
-    tensor.ndim = ndim
-    tensor.code, tensor.bits, tensor.lanes = code, dtype.itemsize * 8, 1
-    tensor.shape = ctypes.cast(first, ctypes.POINTER(ctypes.c_int64))
-    tensor.strides = ctypes.cast(first + 8 * ndim, ctypes.POINTER(ctypes.c_int64))
-    return extents
+    if device.backend == "metal":  # memory is named by its object for a buffer
+        data, offset = _metal(device).handle(data, device.index) if 0 not in view.shape else (0, 0)
+    return _Tensor(data, *dlpack_device(device), ndim, code, dtype.itemsize * 8, 1, first, first + 8 * ndim, offset)
 
 
 def _hand_over(device: Device, stream: int | None) -> bool:
@@ -421,9 +418,11 @@ def _view_of(tensor: _Tensor, device: Device, owner: object) -> View:
         )
     if not 0 <= tensor.ndim <= MAX_DIMS:
         raise BufferError(f"from_dlpack: {tensor.ndim} dimensions are more than {MAX_DIMS}")
-    shape = tuple(tensor.shape[: tensor.ndim]) if tensor.ndim else ()
+    numbers = ctypes.c_int64 * tensor.ndim
+    shape = tuple(numbers.from_address(tensor.shape)) if tensor.ndim else ()
     check_shape(shape, dtype.itemsize)
-    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.ndim and tensor.strides else contiguous_strides(shape)
+    given = tensor.ndim and tensor.strides
+    strides = tuple(numbers.from_address(tensor.strides)) if given else contiguous_strides(shape)
     low, high = span(shape, strides)
     first = tensor.data or 0
     if device.backend == "metal" and first:

@@ -208,11 +208,24 @@ def _whole_mask(x: Any, key: Any) -> bool:
 
 def _set_masked(x: Any, mask: Any, value: Any) -> None:
     """`x[mask] = scalar`: one pass over x, without finding positions."""
+    write(x, _chosen(x, mask, value))
+
+
+def set_pending(x: Any, mask: Any, value: Any) -> bool:
+    """`x[mask] = scalar` for a pending x, which is another expression afterwards; whether the key is such a mask."""
+    if not x.dims or not _whole_mask(x, mask) or not _is_scalar(value):
+        return False
+    core.assign_in_place(x, _chosen(x, mask, value), "setitem")
+    return True
+
+
+def _chosen(x: Any, mask: Any, value: Any) -> Any:
+    """The scalar where the mask says so, x elsewhere."""
     scalar = core.as_value(value, (), x.dtype, x.device, "setitem")
     chosen = core.combined(core.Array, "where", (mask, scalar, x))
     if chosen is None:
         chosen = core.combine(core.Array, "where", x.dtype, x.dtype, [mask, scalar, x], x.device)
-    write(x, chosen)
+    return chosen
 
 
 # ------------------------------------------------------------------------------------------------------ resolving
@@ -403,8 +416,8 @@ def _rows(view: View, *groups: Sequence[int]) -> list[tuple[int, int]] | None:
     """The length and stride of each group of axes as one, None where an order of axes does not allow that."""
     rows = []
     for axes in groups:
-        if len(axes) == 1:
-            rows.append((view.shape[axes[0]], view.strides[axes[0]]))
+        if len(axes) <= 1:
+            rows.append((view.shape[axes[0]], view.strides[axes[0]]) if axes else (1, 0))
             continue
         dims, (steps,) = collapse([view.shape[i] for i in axes], [view.strides[i] for i in axes])
         if len(dims) > 1:

@@ -51,6 +51,8 @@ def matmul(x1: Array, x2: Array, /, out: Any = None) -> Array:
     if dtype.kind == "b":
         return deliver("matmul", matmul(cast(x1, _INT64), cast(x2, _INT64)) > 0, out)
     a, b = cast(x1, dtype).memory(), cast(x2, dtype).memory()
+    if len(a.shape) == len(b.shape) == 2 and a.shape[1] == b.shape[0]:
+        return deliver("matmul", _of_matrices(a, b), out)
     if len(a.shape) == 1:
         a = a._replace(shape=(1, *a.shape), strides=(0, *a.strides))
     if len(b.shape) == 1:
@@ -79,6 +81,17 @@ def matmul(x1: Array, x2: Array, /, out: Any = None) -> Array:
             kernels.matmul(_stacked(a, stack), _stacked(b, stack), target)
         product = settled(product)
     return deliver("matmul", product, out)
+
+
+def _of_matrices(a: View, b: View) -> Array:
+    """The product of two matrices that fit, by the shortest way."""
+    m, n = a.shape[0], b.shape[1]
+    product = _new((m, n), a.dtype, a.storage.device)
+    if m and n:
+        left = View(a.storage, a.dtype, (1, *a.shape), (0, *a.strides), a.offset)
+        right = View(b.storage, b.dtype, (1, *b.shape), (0, *b.strides), b.offset)
+        kernels.matmul(left, right, View(product.keep[0], a.dtype, (1, m, n), (m * n, n, 1), 0))
+    return product
 
 
 def _stacked(x: View, stack: tuple[int, ...]) -> View:

@@ -558,3 +558,34 @@ def test_exported_memory_has_foreign_writers(way, xp, device):
     assert (pending.tolist(), later.tolist()) == ([2, 3, 4], [2, 4, 6])
     x[0] = 5
     assert a[0] == 5
+
+
+@deferred
+def test_pending_arrays_are_written_by_masks_without_a_pass(xp, rng):
+    """`x[mask] = number` of what has no memory yet makes another expression of it."""
+    host = rng.standard_normal((40, 25)).astype(np.float32)
+    x = xp.realize(xp.asarray(host) + 0)
+    for value in (0.0, -np.inf, 7, xp.asarray(2.5, dtype=xp.float32)):
+        before = xp.counters()
+        y, z = x * 2, xp.zeros(x.shape, dtype=xp.float32)
+        same = y
+        y[y > 1] = value
+        z[x < 0] = value
+        assert (xp.counters() - before)["launches"] == 0
+        y[x < -1] = 3
+        wanted, other = host * 2, np.zeros_like(host)
+        wanted[wanted > 1] = value
+        wanted[host < -1] = 3
+        other[host < 0] = value
+        assert np.array_equal(xp.asnumpy(y), wanted) and np.array_equal(xp.asnumpy(z), other) and same is y
+        y[...] = 1
+        assert np.array_equal(xp.asnumpy(x), host)
+    y = x + 1
+    view = y[1:]  # from now on it has memory, which others see
+    y[y > 0] = 0
+    assert not xp.any(view > 0) and not xp.any(y > 0)
+    y = x + 1
+    for wrong in ("a", xp.asarray([1.0, 2.0]), 1j):
+        with pytest.raises((TypeError, ValueError)):
+            y[x > 0] = wrong
+    assert np.array_equal(xp.asnumpy(y), host + 1)

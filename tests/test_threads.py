@@ -110,13 +110,13 @@ def test_what_was_handed_over_stays_though_its_operands_change(xp, reading, size
         buffer = xp.zeros(size)
         for i in range(rounds):
             buffer[...] = float(i)
-            handed.put((i, buffer * 2 + 1))
+            handed.put((i, buffer * 2 + 1), timeout=60)  # a consumer that failed takes no more
         for _ in range(readers):
-            handed.put(None)
+            handed.put(None, timeout=60)
 
     def consume():
         wrong = []
-        while (item := handed.get()) is not None:
+        while (item := handed.get(timeout=60)) is not None:
             i, value = item
             found = xp.asnumpy(read(xp, value))
             if not np.allclose(found, 2 * i + 1):

@@ -157,7 +157,7 @@ class Other:
         tensor = managed.tensor
         tensor.data, tensor.byte_offset, tensor.device_type, tensor.ndim = self.pointer, 12, 8, 1
         tensor.code, tensor.bits, tensor.lanes = 2, 32, 1
-        tensor.shape = ctypes.cast(extents, ctypes.POINTER(ctypes.c_int64))
+        tensor.shape = ctypes.addressof(extents)
         return _dlpack._new_capsule(ctypes.addressof(managed), kind.name, kind.destroy)
 
 

@@ -141,11 +141,11 @@ def test_a_producer_from_before_version_1():
 
 
 def test_null_strides_mean_c_order():
-    tensor = _dlpack._Tensor()
-    extents = _dlpack._fill(tensor, view_of(BASE))
+    extents = _dlpack._extents_of(view_of(BASE))
+    tensor = _dlpack._described(view_of(BASE), extents)
     tensor.strides = None
     tensor.byte_offset = 24
-    tensor.shape[0] = 3
+    ctypes.c_int64.from_address(tensor.shape).value = 3
     view = _dlpack._view_of(tensor, CPU, extents)
     assert view.strides == (30, 6, 1)
     assert transfer.as_numpy(view).ravel()[0] == 6
@@ -393,8 +393,8 @@ def test_what_returns_no_capsule():
 
 @pytest.mark.parametrize(("code", "bits", "lanes"), [(2, 32, 4), (2, 128, 1), (3, 64, 1), (0, 4, 1), (7, 8, 1)])
 def test_unknown_elements(code, bits, lanes):
-    tensor = _dlpack._Tensor()
-    extents = _dlpack._fill(tensor, view_of(BASE))
+    extents = _dlpack._extents_of(view_of(BASE))
+    tensor = _dlpack._described(view_of(BASE), extents)
     tensor.code, tensor.bits, tensor.lanes = code, bits, lanes
     with pytest.raises(BufferError, match=f"code {code}, {bits} bits, {lanes} lanes"):
         _dlpack._view_of(tensor, CPU, extents)
