@@ -47,6 +47,14 @@ def set_device(device: str | Device | None) -> None:
     _thread.device = None if device is None else find_device(device)
 
 
+def leave_gpus() -> None:
+    """Make the CPU the default of a forked child whose parent used a GPU: that does not work in the child."""
+    global _default
+    if _default is not None and _default.backend != "cpu":
+        _default = get_device("cpu")
+        _thread.device = None
+
+
 def find_device(device: str | Device) -> Device:
     """The device of that name, which must be there."""
     found = get_device(device)

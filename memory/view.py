@@ -221,6 +221,8 @@ def normalize_axes(axis: int | Iterable[int] | None, ndim: int) -> tuple[int, ..
     """Axes counted from the front, in the order given; None means all. ValueError when one is named twice."""
     if axis is None:
         return tuple(range(ndim))
+    if type(axis) is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
     try:
         return (normalize_axis(axis, ndim),)  # type: ignore[arg-type]
     except TypeError:

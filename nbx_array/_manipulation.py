@@ -273,8 +273,10 @@ def moveaxis(
     goal = _axes(destination, ndim, "moveaxis")
     if len(origin) != len(goal):
         raise ValueError(f"moveaxis: {len(origin)} source axes and {len(goal)} destinations")
-    order = geometry.move_axes(origin, goal, ndim)
     shape, strides = a.dims, strides_of(a)
+    if origin == goal:
+        return view_of(a, shape, strides)
+    order = geometry.move_axes(origin, goal, ndim)
     return view_of(a, tuple([shape[i] for i in order]), tuple([strides[i] for i in order]))
 
 

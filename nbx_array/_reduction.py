@@ -25,10 +25,9 @@ def check_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes, sorted and counted from the front. Errors, of NumPy's types, name the function."""
     if axis is None:
         return tuple(range(ndim))
-    if type(axis) is int and -ndim <= axis < ndim:
-        return (axis % ndim,)
     try:
-        return tuple(sorted(normalize_axes(axis, ndim)))
+        axes = normalize_axes(axis, ndim)
+        return axes if len(axes) == 1 else tuple(sorted(axes))
     except AxisError as error:
         raise AxisError(f"{name}: {error}") from None
     except ValueError as error:

@@ -30,6 +30,7 @@ import nbx_array
 from nbx_array import _array, _numpy_names
 from nbx_array._array import Array, asnumpy
 from nbx_array._expression import from_view
+from nbx_array.backend import detect
 from nbx_array.memory import transfer
 
 # ------------------------------------------------------------------------------------------------ whose code it is
@@ -614,6 +615,15 @@ def _scalar(value: Any) -> Any:
     return value[()] if isinstance(value, np.ndarray) else value
 
 
+def _reduce(self: Array) -> Any:
+    return _unpickled, (asnumpy(self),)
+
+
+def _unpickled(host: np.ndarray) -> Array:
+    """An array of another process, on this one's device: the child of a fork has the CPU where its parent has a GPU."""
+    return _array.from_numpy(host, detect.default_device())
+
+
 def _importing(before: Callable[..., Any]) -> Callable[..., Any]:
     def importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         module = before(name, globals, locals, fromlist, level)
@@ -635,6 +645,9 @@ def install() -> None:
     Array.__array_function__ = _mixed_function  # type: ignore[method-assign]
     Array.__repr__ = lambda self: repr(asnumpy(self)[()])  # type: ignore[method-assign]
     Array.resize = _resize  # type: ignore[attr-defined]
+    Array.__reduce__ = _reduce  # type: ignore[method-assign]
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=detect.leave_gpus)
     Array.__bases__ = (Scalar, *Array.__bases__)
     Array.__getattr__ = _missing_attribute  # type: ignore[attr-defined]
     for name, theirs in _CONVERSIONS.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -272,6 +273,35 @@ if __name__ == "__main__":
 """
     wanted = run(tmp_path, text).stdout.replace("[True, True, False, True]", "[True, True, True, True]")
     assert run(tmp_path, text, "-m", "nbx_array", "run").stdout == wanted
+
+
+def test_processes_forked_from_one_with_a_gpu(tmp_path):
+    """They compute on the CPU, and what they send arrives on the GPU."""
+    text = """
+import multiprocessing
+import numpy as np
+
+def squares(x):
+    return x**2 + np.arange(len(x)), str(getattr(x, "device", "cpu"))
+
+if __name__ == "__main__":
+    x = np.arange(3.0) + 1
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        (y, place), = pool.map(squares, [x])
+    print(y, x + y, place)
+"""
+    wanted = run(tmp_path, text).stdout
+    site = tmp_path / "site-packages"
+    (site / "sitecustomize.py").write_text(f"""
+import os, sys
+if os.environ.get("NBX_BACKEND") == "cuda":
+    sys.path.insert(0, {str(Path(__file__).parent / "backend")!r})
+    import pytest, fake_cuda
+    del sys.path[0]
+    fake_cuda.install(pytest.MonkeyPatch(), fake_cuda.FakeCuda())
+""")
+    done = run(tmp_path, text, "-W", "ignore", "-m", "nbx_array", "run", "--report", NBX_BACKEND="cuda")
+    assert done.stdout == wanted and wanted.endswith(" cpu\n")
 
 
 def test_what_numba_compiles(tmp_path):
