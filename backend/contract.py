@@ -96,6 +96,11 @@ def get_driver(backend: str) -> Driver:
     return driver
 
 
+def opened_backends() -> tuple[str, ...]:
+    """The backends whose drivers are open in this process, or were in the one that it was forked from."""
+    return tuple(_drivers)
+
+
 class Target(NamedTuple):
     """What a kernel is compiled for: ``("cpu", "host", 1)``, ``("cuda", 90, 32)``, ``("hip", "gfx942", 64)``,
     ``("metal", "apple7", 32)``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 
-from .contract import Device, DriverUnavailable, get_device, get_driver
+from .contract import Device, DriverUnavailable, get_device, get_driver, opened_backends
 
 #: In order of preference for the default device.
 ORDER = ("cuda", "hip", "metal", "cpu")
@@ -50,7 +50,7 @@ def set_device(device: str | Device | None) -> None:
 def leave_gpus() -> None:
     """Make the CPU the default of a forked child whose parent used a GPU: that does not work in the child."""
     global _default
-    if _default is not None and _default.backend != "cpu":
+    if set(opened_backends()) - {"cpu"}:
         _default = get_device("cpu")
         _thread.device = None
 

@@ -45,7 +45,7 @@ from nbx_array._operations import (
     scalar_arguments,
 )
 from nbx_array.backend import detect, locks
-from nbx_array.backend.contract import Device, get_device
+from nbx_array.backend.contract import Device, DeviceError, get_device
 from nbx_array.kernels.signature import SAME, Sig, leaf, scalar, single
 from nbx_array.kernels.types import component, type_row
 from nbx_array.memory import transfer
@@ -921,7 +921,11 @@ class Array(Methods, Expression):
         return _unpickle, (asnumpy(self), str(self.device))
 
     def __repr__(self) -> str:
-        text = np.array2string(asnumpy(self), separator=", ", prefix="Array(")
+        try:
+            host = asnumpy(self)
+        except DeviceError as error:
+            return unreadable(self, error)
+        text = np.array2string(host, separator=", ", prefix="Array(")
         shape = f", shape={self.shape}" if not self.size and len(self.shape) != 1 else ""
         dtype = "" if self.dtype in _SHOWN_BY_VALUE and self.size else f", dtype={self.dtype}"
         return f"Array({text}{shape}{dtype}, device={str(self.device)!r})"
@@ -947,6 +951,11 @@ _IN_PLACE = {
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
 }
 """Of methods that elements have in native form, their operations."""
+
+
+def unreadable(x: Array, error: DeviceError) -> str:
+    """What stands for an array whose device failed, or was lost in a fork: whoever reports errors asks for a `repr`."""
+    return f"<{describe(x)}: {error}>"
 
 
 def _unpickle(host: np.ndarray, device: str) -> Array:

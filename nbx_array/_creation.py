@@ -165,10 +165,10 @@ def _converted(obj: Any, host: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Data in a dtype; Python numbers must fit an integer one, as in NumPy."""
     if isinstance(obj, (np.ndarray, np.generic)):
         return host.astype(dtype)
-    if dtype.kind in "iu" and host.dtype.kind == "f":
+    if (dtype.kind in "iu" and host.dtype.kind == "f") or (dtype.kind not in "bc" and host.dtype.kind == "c"):
         try:
             return np.asarray(obj, dtype)
-        except (OverflowError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             raise type(error)(f"asarray: {error}, given for {dtype}") from None
     if dtype.kind in "iu" and host.dtype.kind in "iu" and host.size:
         limits = np.iinfo(dtype)

@@ -31,6 +31,7 @@ from nbx_array import _array, _numpy_names
 from nbx_array._array import Array, asnumpy
 from nbx_array._expression import from_view
 from nbx_array.backend import detect
+from nbx_array.backend.contract import DeviceError
 from nbx_array.memory import transfer
 
 # ------------------------------------------------------------------------------------------------ whose code it is
@@ -615,13 +616,21 @@ def _scalar(value: Any) -> Any:
     return value[()] if isinstance(value, np.ndarray) else value
 
 
+def _repr(self: Array) -> str:
+    try:
+        return repr(asnumpy(self)[()])
+    except DeviceError as error:
+        return _array.unreadable(self, error)
+
+
 def _reduce(self: Array) -> Any:
     return _unpickled, (asnumpy(self),)
 
 
-def _unpickled(host: np.ndarray) -> Array:
-    """An array of another process, on this one's device: the child of a fork has the CPU where its parent has a GPU."""
-    return _array.from_numpy(host, detect.default_device())
+def _unpickled(host: np.ndarray) -> Array | np.ndarray:
+    """An array of another process, on this one's device: the child of a fork has the CPU where its parent has a GPU. A
+    process that was started anew, and has NumPy itself, has NumPy's array."""
+    return _array.from_numpy(host, detect.default_device()) if _is_served() else host
 
 
 def _importing(before: Callable[..., Any]) -> Callable[..., Any]:
@@ -634,16 +643,20 @@ def _importing(before: Callable[..., Any]) -> Callable[..., Any]:
     return importing
 
 
+def _is_served() -> bool:
+    return Array.__array_ufunc__ is _mixed_ufunc
+
+
 def install() -> None:
     """From now on the program's own `import numpy` is served. Nothing of this process is as it was before."""
-    if Array.__array_ufunc__ is _mixed_ufunc:
+    if _is_served():
         return
     builtins.__import__ = _importing(builtins.__import__)
     vars(serve(np.random))["default_rng"] = _default_rng
     _array._slow_binary = _slow_binary(_array._slow_binary)
     Array.__array_ufunc__ = _mixed_ufunc  # type: ignore[method-assign]
     Array.__array_function__ = _mixed_function  # type: ignore[method-assign]
-    Array.__repr__ = lambda self: repr(asnumpy(self)[()])  # type: ignore[method-assign]
+    Array.__repr__ = _repr  # type: ignore[method-assign]
     Array.resize = _resize  # type: ignore[attr-defined]
     Array.__reduce__ = _reduce  # type: ignore[method-assign]
     if hasattr(os, "register_at_fork"):

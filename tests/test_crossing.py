@@ -284,11 +284,21 @@ import numpy as np
 def squares(x):
     return x**2 + np.arange(len(x)), str(getattr(x, "device", "cpu"))
 
+def inherited(_):
+    return x
+
 if __name__ == "__main__":
     x = np.arange(3.0) + 1
     with multiprocessing.get_context("fork").Pool(1) as pool:
         (y, place), = pool.map(squares, [x])
-    print(y, x + y, place)
+        print(y, x + y, place)
+        try:
+            pool.map(inherited, [0])
+        except Exception as error:
+            assert "in use before this process was forked" in str(error)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        (z, place), = pool.map(squares, [x])
+    print(z, x + z, place)
 """
     wanted = run(tmp_path, text).stdout
     site = tmp_path / "site-packages"

@@ -650,3 +650,7 @@ def test_arrays_of_one_number(dtype, xp):
         xp.asarray("a")
     with pytest.raises(OverflowError, match="asarray"):
         xp.asarray(300, dtype=xp.int8)
+    if dtype.kind not in "bc":
+        for wrong in (1 + 2j, [1j]):
+            with pytest.raises(TypeError, match="asarray"):
+                xp.asarray(wrong, dtype=dtype)
