@@ -131,7 +131,8 @@ def test_quick_reciprocals_are_nearly_right(
     x[: info.nmant] = 1 + 2 * np.exp2(-np.arange(info.nmant))
     got = evaluate("core_math", function, [x], [dtype])[0]
     wanted = expected(x.astype(np.longdouble))
-    assert (np.abs(got - wanted) <= bound * np.spacing(wanted.astype(dtype))).all()
+    unit = np.spacing(wanted.astype(dtype)).astype(np.longdouble)  # where it is subnormal, 0.8 of it would be rounded
+    assert (np.abs(got - wanted) <= bound * unit).all()
     if function == "quick_reciprocal":
         np.testing.assert_array_equal(evaluate("core_math", function, [-x], [dtype])[0], -got)
 
